@@ -13,7 +13,7 @@ package struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
     case untrusted
     /// What the file is on can't be used for now, whatever the file: a store that can't be reached.
     case unavailable
-    /// It can't be done with what is there, now or later.
+    /// This machine has no place for it, now or later.
     case unsupported
   }
 

@@ -84,7 +84,13 @@ package final class RenditionBucket: RenditionStore {
   // MARK: Reading
 
   package func open(_ path: String, copyOf digest: Digest?) throws(FileError) -> Descriptor {
-    if let digest, let copy = try lease(path, digest) { return try copy.open() }
+    if let digest {
+      do throws(FileError) {
+        if let copy = try lease(path, digest) { return try copy.open() }
+      } catch let error where error.code == .changed {
+        // Whoever asks compares the bytes.
+      }
+    }
     let file = try copies.makeNamelessFile()
     try fetch(path, to: file)
     try file.seek(to: 0)
@@ -93,16 +99,13 @@ package final class RenditionBucket: RenditionStore {
 
   /// Returns a local copy of a rendition for as long as it is kept.
   ///
-  /// - Returns: `nil` if its bytes are not those of the digest, or there is no room for copies.
+  /// - Returns: `nil` if there is no place for copies, as in a library that can't be written.
+  /// - Throws: `FileError` of code `changed` if its bytes are not those of the digest.
   package func lease(_ path: String, _ digest: Digest) throws(FileError) -> LocalOriginal? {
     guard let cache = try copies.cacheIfWritable() else { return nil }
     if let copy = try cache.lease(digest) { return copy }
-    do throws(FileError) {
-      return try cache.add(digest) { file, begin throws(FileError) in
-        try fetch(path, to: file, began: begin)
-      }
-    } catch let error where error.code == .changed {
-      return nil
+    return try cache.add(digest) { file, begin throws(FileError) in
+      try fetch(path, to: file, began: begin)
     }
   }
 

@@ -28,14 +28,24 @@ package struct RenditionPlaces: RenditionStore {
   package var callsAtOnce: Int { current.callsAtOnce }
 
   package func put(_ renditions: [IncomingRendition]) throws(FileError) -> [String] {
-    var all = renditions
-    for (index, rendition) in renditions.enumerated() {
-      guard case .stored(let path, let digest) = rendition.content, !isCurrent(path) else {
-        continue
+    // Past the cache, which has room for what is looked at.
+    let width = renditions.contains(where: isElsewhere) ? 8 : 1
+    let results = renditions.map(width: width) { rendition in
+      Result { () throws(FileError) in
+        guard case .stored(let path, let digest) = rendition.content, isElsewhere(rendition) else {
+          return rendition
+        }
+        return IncomingRendition(
+          name: rendition.name, content: .copy(of: try open(path, copyOf: nil), digest: digest))
       }
-      all[index].content = .copy(of: try open(path, copyOf: digest), digest: digest)
     }
-    return try current.put(all)
+    var incoming: [IncomingRendition] = []
+    for result in results { incoming.append(try result.get()) }
+    return try current.put(incoming)
+  }
+
+  private func isElsewhere(_ rendition: IncomingRendition) -> Bool {
+    if case .stored(let path, _) = rendition.content { !isCurrent(path) } else { false }
   }
 
   private func isCurrent(_ path: String) -> Bool {
@@ -88,9 +98,15 @@ package struct NotedPlaces: Equatable, Sendable {
   /// Reads a setting; without one, all are in the library's folder.
   package init(_ text: String?) {
     // What another version noted, and this one can't read, is not known to it.
-    places = (text ?? RenditionLayout.root).split(separator: " ").compactMap { word in
-      word == RenditionLayout.root ? .some(nil) : (try? BucketLocation(String(word))).map { $0 }
+    var places: [BucketLocation?] = []
+    for word in (text ?? RenditionLayout.root).split(separator: " ") {
+      if word == RenditionLayout.root {
+        places.append(nil)
+      } else if let bucket = try? BucketLocation(String(word)) {
+        places.append(bucket)
+      }
     }
+    self.places = places
   }
 
   /// What the catalog notes.

@@ -10,9 +10,8 @@ import Synchronization
 /// Commits finished jobs in groups, then reports them.
 extension Engine {
   func commit(_ all: [FinishedJob]) throws(EngineError) {
-    let finished = try requeueGivenUp(all)
+    let (finished, completions) = try store(requeueGivenUp(all))
     guard !finished.isEmpty else { return }
-    let completions = try store(finished)
     let outcomes = completions.map(\.outcome)
     let unused = try inLedger(try ledger.complete(completions))
     let withdrawn = try inLedger(try ledger.withdrawn(among: completions.map(\.token)))
@@ -79,10 +78,21 @@ extension Engine {
     }
   }
 
-  private func store(_ finished: [FinishedJob]) throws(EngineError) -> [Completion] {
-    let made = keep(finished)
+  /// Stores what jobs have made.
+  ///
+  /// - Returns: those that have ended, and how. The others were given back, because the program is ending.
+  private func store(
+    _ all: [FinishedJob]
+  ) throws(EngineError) -> ([FinishedJob], [Completion]) {
+    var finished: [FinishedJob] = []
+    var stopped: [FinishedJob] = []
     var completions: [Completion] = []
-    for (job, kept) in zip(finished, made) {
+    for (job, kept) in zip(all, keep(all)) {
+      if case .done = job.result, case .failure(let error) = kept, error.code == .stopped {
+        stopped.append(job)
+        continue
+      }
+      finished.append(job)
       let outcome: Completion.Outcome
       var isByLimit = job.isByLimit
       switch (job.result, kept) {
@@ -107,7 +117,11 @@ extension Engine {
         Completion(
           token: job.job.token, outcome: outcome, seconds: job.seconds ?? 0, isByLimit: isByLimit))
     }
-    return completions
+    if !stopped.isEmpty {
+      try inLedger(try ledger.requeue(stopped.map(\.job.token)))
+      for job in stopped { warnIfFailing(try work.remove(job.job.token)) }
+    }
+    return (finished, completions)
   }
 
   /// Makes a group's renditions durable together. If that fails, retries job by job to find out
@@ -116,7 +130,7 @@ extension Engine {
     do throws(FileError) {
       let stored = try renditions.store(finished, perAttempt: ledger.isOnServer)
       return stored.map { .success($0) }
-    } catch  where error.code == .unavailable {
+    } catch  where [.unavailable, .stopped].contains(error.code) {
       // The others need no store.
       return finished.map { job in job.isToBeStored ? .failure(error) : storeAlone(job) }
     } catch {

@@ -215,7 +215,8 @@ extension Engine {
     do throws(FileError) {
       return try file.fill(from: renditions.open(path, copyOf: digest), isStopped: isStopped)
     } catch let error
-      where [.notFound, .notRegular, .link, .ioError, .stopped].contains(error.code)
+      where [.notFound, .notRegular, .link, .ioError].contains(error.code)
+      || error.code == .stopped && isStopped()
     {
       return nil
     }

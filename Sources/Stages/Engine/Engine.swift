@@ -30,6 +30,8 @@ package final class Engine: Sendable {
     var recordedHolds: Set<Int> = []
     /// The jobs whose input was found damaged; a second time fails them.
     var damagedInputs: Set<DamagedInput> = []
+    /// Why stages are held, as last told.
+    var toldReasons: [Int: String] = [:]
     var error: EngineError?
 
     /// Whether more jobs may start before the finished ones are committed.
@@ -294,10 +296,13 @@ package final class Engine: Sendable {
       !state.jobs.stages[index].isHeld && state.recordedHolds.remove(index) != nil
     }
     guard isRecorded else { return }
+    state.withLock { $0.toldReasons[index] = nil }
     try inLedger(try ledger.hold(stage: stages[index].plan.name, because: nil))
   }
 
   private func tellHeld(_ index: Int, because reason: String) {
+    let isNew = state.withLock { $0.toldReasons.updateValue(reason, forKey: index) != reason }
+    guard isNew else { return }
     let stage = stages[index].plan.configuration
     report.held(stage: stage.name, plugin: stage.plugin, reason: reason)
   }

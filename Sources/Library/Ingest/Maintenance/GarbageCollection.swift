@@ -284,7 +284,11 @@ struct GarbageSurvey {
     var found: [(tree: any RenditionTree, path: BytePath, size: Int)] = []
     for tree in trees {
       for path in try RenditionFiles(tree: tree, catalog: catalog).unnamed(onFailure: onFailure) {
-        if let size = try tree.size(of: path) { found.append((tree, path, size)) }
+        do throws(FileError) {
+          if let size = try tree.size(of: path) { found.append((tree, path, size)) }
+        } catch {
+          onFailure(error)
+        }
       }
     }
     return found

@@ -4,6 +4,7 @@ import Glibc
 import PipelineModel
 import Records
 import Renditions
+import Synchronization
 
 /// A tree of renditions: files below `renditions/`, or objects of a bucket.
 protocol RenditionTree {
@@ -125,7 +126,16 @@ struct DiscardedFiles {
   func remove() throws {
     let paths = try library.catalog.consumeDiscardedFiles()
     let renditions = library.renditions
-    // A file that can't be removed stays behind as after a kill, and stops nothing.
-    _ = paths.map(width: renditions.callsAtOnce) { try? renditions.remove($0) }
+    let isAway = Atomic(false)
+    // A file that can't be removed stays behind as after a kill, and stops nothing. Of a store that is away nothing is
+    // asked again.
+    _ = paths.map(width: renditions.callsAtOnce) { path in
+      guard !isAway.load(ordering: .relaxed) else { return }
+      do throws(FileError) {
+        try renditions.remove(path)
+      } catch {
+        if error.code == .unavailable { isAway.store(true, ordering: .relaxed) }
+      }
+    }
   }
 }

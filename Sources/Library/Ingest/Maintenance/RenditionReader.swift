@@ -25,9 +25,6 @@ package struct RenditionReader: Sendable {
     self.init(store: try library.renditions(catalog), catalog: catalog)
   }
 
-  /// How many renditions are best read at the same time.
-  var readsAtOnce: Int { store.callsAtOnce }
-
   /// Returns the content if it matches the record, or `nil` if it is missing or differs.
   package func content(of rendition: RenditionRecord) throws -> VerifiedRendition? {
     try content(of: StoredRendition(rendition))

@@ -183,16 +183,20 @@ extension Verification {
 
   // MARK: Renditions
 
+  private static let readsAtOnce = 8
+
   /// Reads all recorded renditions.
   func checkRenditions(_ pass: Pass, _ report: (VerificationProblem) -> Void) throws {
     let reader = try RenditionReader(of: library, catalog)
     while case .renditions(let last) = pass.place.next {
       let page = try catalog.renditions(after: last, limit: Self.pageSize)
       if page.isEmpty { pass.place.next = .end }
-      for start in stride(from: 0, to: page.count, by: reader.readsAtOnce) {
+      for start in stride(from: 0, to: page.count, by: Self.readsAtOnce) {
         if pass.isOver { return }
-        let group = Array(page[start..<min(start + reader.readsAtOnce, page.count)])
-        let conditions = group.map(width: group.count) { [isStopped = pass.isStopped] rendition in
+        let group = Array(page[start..<min(start + Self.readsAtOnce, page.count)])
+        // Those of a database are in memory as a whole, and those of a disk come one after the other anyway.
+        let width = group.allSatisfy(\.isInBucket) ? group.count : 1
+        let conditions = group.map(width: width) { [isStopped = pass.isStopped] rendition in
           Result { try reader.condition(of: rendition, isStopped: isStopped) }
         }
         for (rendition, condition) in zip(group, conditions) {

@@ -93,15 +93,30 @@ final class PictureDesk: Sendable {
   func fetchRendition(
     _ number: Int, _ id: Int64, _ answer: @escaping @Sendable ((any Error)?) -> Void
   ) {
-    fetch(number, answer) { session -> LocalOriginal? in
-      // One that is not there is missing for the asker, too.
-      guard let rendition = try session.catalog.rendition(id), let path = rendition.path else {
-        return nil
-      }
+    fetch(number, answer) { try Self.leaseRendition(id, in: $0) }
+  }
+
+  /// - Returns: `nil` if the rendition is in no bucket, or has no record any more.
+  private static func leaseRendition(
+    _ id: Int64, in session: ReadingSession
+  ) throws -> LocalOriginal? {
+    guard let rendition = try session.catalog.rendition(id), let path = rendition.path,
       let bucket = try session.library.renditions(session.catalog).bucket(of: path)
-      let copy = try ifThere { () throws(FileError) in try bucket?.lease(path, rendition.digest) }
-      return copy ?? nil
+    else { return nil }
+    let copy: LocalOriginal?
+    do throws(FileError) {
+      copy = try bucket.lease(path, rendition.digest)
+    } catch {
+      guard [.notFound, .changed].contains(error.code) else { throw error }
+      throw PictureError(.damaged, error.message)
     }
+    guard let copy else {
+      throw FileError(
+        .unavailable,
+        "“\(path.printable)” can't be handed out: the library has no place for a copy of it.",
+        path: BytePath(path))
+    }
+    return copy
   }
 
   /// - Parameter lease: returns the copy in the cache.

@@ -50,9 +50,8 @@ struct FileAnswers: Sendable {
     // Before the bytes are read: whoever has them needs no others.
     if request.has(tag) { return Response(304, validators) }
     guard let content = try content(of: stored, in: library) else {
-      throw HTTPError(
-        404, "damaged",
-        "This rendition is missing or damaged; `pipeline verify --repair` makes it again.")
+      // What was just fetched had to make room for others.
+      throw rendition.isInBucket ? HTTPError.busy : .damagedRendition
     }
     let headers = validators + Self.type(rendition.mediaType) + Protection.bytes
     switch content {
@@ -61,7 +60,7 @@ struct FileAnswers: Sendable {
     }
   }
 
-  /// Returns the bytes; `nil` if they are missing or damaged, or what was just fetched had to make room for others.
+  /// Returns the bytes; `nil` if they are missing or damaged. Of a rendition in a bucket, only a local copy is looked for.
   private func content(
     of stored: StoredRendition, in library: ReadableLibrary
   ) throws -> VerifiedRendition? {

@@ -17,6 +17,9 @@ struct HTTPError: Error, Hashable, Sendable {
 
   static let notFound = HTTPError(404, "notFound", "There is nothing at this address.")
   static let noAsset = HTTPError(404, "noAsset", "There is no asset with this ID.")
+  static let damagedRendition = HTTPError(
+    404, "damaged",
+    "This rendition is missing or damaged; `pipeline verify --repair` makes it again.")
   static let busy = HTTPError(
     503, "busy", "The server is busy; try again in a moment.",
     headers: [Header("Retry-After", "2")])

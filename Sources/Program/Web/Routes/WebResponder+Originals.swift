@@ -14,7 +14,7 @@ extension WebResponder {
     }
   }
 
-  /// Answers with a rendition that is in a bucket, as above.
+  /// Answers with a rendition that is in a bucket, once it was fetched.
   func remoteRendition(_ stored: StoredRendition, _ request: Request) -> Reply {
     .later { [self] exchange in
       fetch(.rendition(stored.record.id), request, exchange) { [self] in
@@ -33,6 +33,8 @@ extension WebResponder {
       case .fetched: answer()
       case .refused(let refusal) where refusal.kind == .noAsset:
         exchange.answer(response(to: .noAsset, path: request.target.path))
+      case .refused(let refusal) where refusal.kind == .noPicture:
+        exchange.answer(response(to: .damagedRendition, path: request.target.path))
       case .refused(let refusal) where refusal.kind != .busy:
         ServerLog.shared.write(refusal.reason)
         let error = HTTPError(

@@ -63,19 +63,22 @@ package struct RenditionRelocation {
         try engine.ledger.misplacedRenditions(
           stage: stage, threshold: threshold, place: engine.renditions.place, limit: 64))
       if misplaced.isEmpty { return .done }
-      let toFiles = misplaced.filter { $0.bytes > threshold }
       // A database's bytes are held in memory, others are not.
-      let stored = toFiles.filter { $0.path != nil }
-      let single = toFiles.filter { $0.path == nil }.map { [$0] }
+      let stored = misplaced.filter { $0.bytes > threshold && $0.path != nil }
+      let single = misplaced.filter { $0.bytes > threshold && $0.path == nil }.map { [$0] }
       for group in [stored] + single where !group.isEmpty {
         if isStopped() { return .stopped }
-        if let failure = try store(group, stage: stage) { return .failed(failure) }
+        if let failure = try store(group, stage: stage) { return outcome(failure) }
       }
       for rendition in misplaced where rendition.bytes <= threshold {
         if isStopped() { return .stopped }
-        if let failure = try keep(rendition) { return .failed(failure) }
+        if let failure = try keep(rendition) { return outcome(failure) }
       }
     }
+  }
+
+  private func outcome(_ failure: FileError) -> Outcome {
+    failure.code == .stopped ? .stopped : .failed(failure)
   }
 
   /// Makes the new places in the store durable, then names them in the ledger, then removes the old ones.
@@ -87,19 +90,14 @@ package struct RenditionRelocation {
     var moved: [(rendition: MisplacedRendition, content: IncomingRendition.Content)] = []
     for rendition in group {
       if let path = rendition.path {
-        switch condition(of: rendition, at: path) {
-        case .success(true):
-          moved.append((rendition, .stored(path: path, digest: rendition.digest)))
-        case .success(false): try makeAgain(rendition)
-        case .failure(let error): return error
-        }
+        moved.append((rendition, .stored(path: path, digest: rendition.digest)))
+        continue
+      }
+      let bytes = try engine.inLedger(try engine.ledger.bytes(ofRendition: rendition.id))
+      if let bytes, SHA256.digest(of: bytes) == rendition.digest {
+        moved.append((rendition, .bytes(bytes)))
       } else {
-        let bytes = try engine.inLedger(try engine.ledger.bytes(ofRendition: rendition.id))
-        if let bytes, SHA256.digest(of: bytes) == rendition.digest {
-          moved.append((rendition, .bytes(bytes)))
-        } else {
-          try makeAgain(rendition)
-        }
+        try makeAgain(rendition)
       }
     }
     let paths: [String]
@@ -113,7 +111,7 @@ package struct RenditionRelocation {
             content: content)
         })
     } catch {
-      return error
+      return try storeAlone(group, stage: stage, after: error)
     }
     var needless: [String] = []
     for ((rendition, _), path) in zip(moved, paths) {
@@ -122,6 +120,35 @@ package struct RenditionRelocation {
     }
     remove(needless)
     return nil
+  }
+
+  /// Finds out which of a group can't be moved, and has those made again that are missing or damaged.
+  private func storeAlone(
+    _ group: [MisplacedRendition], stage: String, after error: FileError
+  ) throws(EngineError) -> FileError? {
+    guard isOfBytes(error) else { return error }
+    guard group.count == 1, let path = group.first?.path else {
+      if group.count < 2 { return error }
+      for rendition in group {
+        if let failure = try store([rendition], stage: stage) { return failure }
+      }
+      return nil
+    }
+    // What is wrong may be where it should go.
+    do throws(FileError) {
+      let digest = try engine.renditions.open(path).hash().digest
+      if digest == group[0].digest { return error }
+    } catch let failure {
+      guard isOfBytes(failure) else { return failure }
+      warn(failure)
+    }
+    try makeAgain(group[0])
+    return nil
+  }
+
+  /// Whether an error is about the bytes of a rendition, and not about what they are on.
+  private func isOfBytes(_ error: FileError) -> Bool {
+    [.notFound, .notRegular, .link, .changed, .ioError].contains(error.code)
   }
 
   /// Moves a rendition into the database.
@@ -133,7 +160,7 @@ package struct RenditionRelocation {
     do throws(FileError) {
       bytes = try engine.renditions.bytes(of: path, rendition.digest)
     } catch {
-      if error.code == .unavailable { return error }
+      guard isOfBytes(error) else { return error }
       warn(error)
       bytes = nil
     }
@@ -143,20 +170,6 @@ package struct RenditionRelocation {
     }
     if try relocate(rendition, to: .database(bytes)) { remove([path]) }
     return nil
-  }
-
-  /// Whether the bytes of a rendition outside the database are those that were made; a failure if that can't be known now.
-  private func condition(
-    of rendition: MisplacedRendition, at path: String
-  ) -> Result<Bool, FileError> {
-    do throws(FileError) {
-      let file = try engine.renditions.open(path, copyOf: rendition.digest)
-      return .success(try file.hash().digest == rendition.digest)
-    } catch {
-      if error.code == .unavailable { return .failure(error) }
-      warn(error)
-      return .success(false)
-    }
   }
 
   private func warn(_ error: FileError) {
