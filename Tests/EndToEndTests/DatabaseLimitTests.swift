@@ -86,15 +86,28 @@ struct DatabaseLimitTests {
     let database = try PostgreSQLConnection(address, applicationName: "tests")
     defer { database.close() }
     let name: String = try database.text("SELECT current_database()")
-    for limit in [
-      "statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout",
-      "idle_session_timeout",
-    ] {
-      try database.execute("ALTER DATABASE \(name) SET \(limit) = '1ms'")
-    }
     let workspace = try Workspace(stages: Self.identify, ["catalog": .string(address.uri)])
-    try put(0..<40, into: workspace)
-    try expectAll(40, in: workspace)
+    try put(0..<2, into: workspace)
+    try workspace.json("run")
+    for limit in ["statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"] {
+      try database.execute("ALTER DATABASE \(name) SET \(limit) = '300ms'")
+    }
+    try database.execute("BEGIN; LOCK TABLE pipeline.asset IN EXCLUSIVE MODE")
+    try put(2..<4, into: workspace)
+    let run = try workspace.program.start(["run", "--json"])
+    // A transaction sees one state of all sessions.
+    let other = try PostgreSQLConnection(address, applicationName: "tests")
+    defer { other.close() }
+    let waits =
+      "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+    let start = ContinuousClock.now
+    try run.wait(for: "waiting for longer than that") {
+      try ContinuousClock.now > start + .seconds(2) && other.first(waits) > 0
+    }
+    try database.execute("ROLLBACK")
+    let outcome = try run.wait(within: 60)
+    #expect(outcome.exitCode == 0, "\(outcome)")
+    try expectAll(4, in: workspace)
   }
 
   @Test("A transaction that another program keeps open hinders nothing")

@@ -86,13 +86,16 @@ struct ManifestCopyTests {
       try bucket.manifest()[Self.first]?.isEmpty == false
         && bucket.manifest() == [Self.first: own(workspace)]
     }
-    watch.signal(SIGKILL)
-    _ = try watch.wait(within: 30)
-    try workspace.json("run")
+    // And at its end.
+    try put(1..<2, into: workspace)
+    try watch.wait(for: "the import") { try workspace.assets().count == 2 }
+    watch.signal(SIGTERM)
+    #expect(try watch.wait(within: 30).exitCode == 143)
+    #expect(try bucket.manifest() == [Self.first: own(workspace)])
     try workspace.expectSound()
   }
 
-  @Test("An older manifest never takes the place of a copy that has more")
+  @Test("An older manifest never takes the place of a copy that has more, even once it is longer")
   func older() throws {
     try put(0..<2, into: workspace)
     try workspace.json("run")
@@ -107,9 +110,15 @@ struct ManifestCopyTests {
     let run = try workspace.run("run")
     #expect(run.exitCode == 0 && run.errors.contains("pipeline restore-library"), "\(run)")
     #expect(try bucket.manifest() == copies)
+    // Nor when it has grown beyond that.
+    try put(20..<30, into: workspace)
+    let grown = try workspace.run("run")
+    #expect(grown.exitCode == 0 && grown.errors.contains("pipeline restore-library"), "\(grown)")
+    #expect(try own(workspace).count > copies[Self.first]?.count ?? .max)
+    #expect(try bucket.manifest() == copies)
     let watch = try workspace.program.start(["watch"])
     try put(9..<10, into: workspace)
-    try watch.wait(for: "the import") { try workspace.assets().count == 4 }
+    try watch.wait(for: "the import") { try workspace.assets().count == 14 }
     watch.signal(SIGTERM)
     _ = try watch.wait(within: 30)
     #expect(try bucket.manifest() == copies)
@@ -150,6 +159,7 @@ struct ManifestCopyTests {
     try bucket.writeManifest(bytes, as: Self.first)
     let damaged = try workspace.run("restore-library")
     #expect(damaged.exitCode == 1 && !workspace.exists("library"), "\(damaged)")
+    #expect(!workspace.exists(".library.restored"))
     try bucket.removeMarker()
     let unnamed = try workspace.run("restore-library")
     #expect(unnamed.exitCode == 1 && unnamed.errors.contains("has no library.json"), "\(unnamed)")

@@ -128,7 +128,14 @@ package final class OwnedBucket: Sendable {
     while !around.prefix.isEmpty {
       around.prefix = around.prefix.split(separator: "/").dropLast().joined(separator: "/")
       let client = try S3Client(around, environment: environment, isStopped: isStopped)
-      guard try owner(by: client) != nil else { continue }
+      let owner: String?
+      do throws(FileError) {
+        owner = try self.owner(by: client)
+      } catch  where error.code != .stopped {
+        // The place itself was just listed: the key may be for nothing around it.
+        continue
+      }
+      guard owner != nil else { continue }
       throw refusal(
         "is inside “\(around.name)”, where a library keeps files. Set a place beside it, or the same one."
       )

@@ -117,8 +117,10 @@ package final class IngestLibrary: ImportingLibrary {
     let noted = try catalog.setting(Self.copied).flatMap { text in
       text.hasPrefix(prefix) ? Int64(text.dropFirst(prefix.count)) : nil
     }
-    return ManifestCopies(of: manifest, to: store.bucket, copied: noted ?? 0) {
-      [catalog] sequence in
+    return ManifestCopies(
+      of: manifest, to: store.bucket.location, identity: marker.library, copied: noted ?? 0,
+      isStopped: isStopped
+    ) { [catalog] sequence in
       try catalog.set(Self.copied, to: "\(prefix)\(sequence)")
     }
   }
@@ -210,7 +212,8 @@ package final class IngestLibrary: ImportingLibrary {
   /// A closed library can be copied file by file, and read from read-only media.
   override package func close() throws {
     try HistoryMark(catalog: catalog, manifest: manifest).note()
-    copies?.finish()
+    // Who changes a tag, or asks the program to end, does not wait for a store that is away.
+    copies?.finish(within: isStopped() ? .seconds(3) : .seconds(run == nil ? 2 : 30))
     if let warning = copies?.takeWarning() { report?.warning(warning) }
     copies = nil
     try super.close()

@@ -37,7 +37,7 @@ extension LibraryFolder {
   /// - Throws: `IngestError` of code `notALibrary` if something else is there, and what `fill` throws.
   package static func makeAsAsked(
     _ layout: LibraryLayout, as marker: LibraryMarker? = nil, mounts: MountTable = MountTable(),
-    fill: (Descriptor) throws -> Void = { _ in }
+    fill: ((Descriptor) throws -> Void)? = nil
   ) throws -> Bool {
     let parent = try openParent(of: layout)
     try requireMounts(mounts, for: layout)
@@ -139,18 +139,29 @@ extension LibraryFolder {
   @discardableResult
   package static func make(
     _ layout: LibraryLayout, in parent: Descriptor, as marker: LibraryMarker? = nil,
-    fill: (Descriptor) throws -> Void = { _ in }
+    fill: ((Descriptor) throws -> Void)? = nil
   ) throws -> Bool {
     try parent.lockFolder()
     defer { parent.unlock() }
     let name = layout.root.lastComponent
     guard try parent.statusIfThere(of: name) == nil else { return false }
     // A fixed name, so that the next attempt completes what a kill leaves.
-    let temporary = BytePath(bytes: Array(".".utf8) + name.bytes + Array(".new".utf8))
+    let temporary = BytePath(
+      bytes: Array(".".utf8) + name.bytes + Array((fill == nil ? ".new" : ".restored").utf8))
+    // What fills it must find nothing of an attempt before.
+    if fill != nil, try parent.statusIfThere(of: temporary) != nil {
+      try parent.removeTree(FolderEntry(name: temporary, kind: nil))
+    }
     try parent.makeFolder(temporary, mode: 0o700)
     let folder = try Descriptor.openFolder(temporary, in: parent, followsLinks: false)
     for name in LibraryLayout.folders { try folder.makeFolder(BytePath(name)) }
-    try fill(folder)
+    do {
+      try fill?(folder)
+    } catch {
+      // Clean-up: the first error is the one to report.
+      try? parent.removeTree(FolderEntry(name: temporary, kind: .folder))
+      throw error
+    }
     try write(marker ?? newMarker(layout), to: folder)
     try parent.rename(temporary, to: parent, as: name)
     try parent.sync()

@@ -28,7 +28,7 @@ extension LibraryFolder {
   ///   `FileError` of code `unavailable` if it can't be reached; `ManifestError` if a copy is damaged.
   package static func restore(
     _ layout: LibraryLayout, from location: BucketLocation,
-    progress: (Int, Int) -> Void = { _, _ in }, isStopped: @escaping @Sendable () -> Bool
+    progress: @escaping (Int, Int) -> Void = { _, _ in }, isStopped: @escaping @Sendable () -> Bool
   ) throws -> RestoredLibrary {
     let bucket = OwnedBucket(
       location, for: "originals", identity: "", mayClaim: false,
@@ -69,12 +69,10 @@ extension LibraryFolder {
   private static func fetch(
     _ name: String, _ size: Int, from bucket: OwnedBucket, to folder: Descriptor
   ) throws {
-    // Left by an attempt before.
-    try folder.removeIfThere(BytePath(name))
     let file = try Descriptor.open(
       BytePath(name), in: folder, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
-    try bucket.client().get("\(ManifestCopies.folder)\(name)") { piece throws(FileError) in
-      try file.write(piece)
+    try bucket.client().get("\(ManifestCopies.folder)\(name)", limit: size) {
+      piece throws(FileError) in try file.write(piece)
     }
     try file.sync()
   }

@@ -10,11 +10,12 @@ import Synchronization
 /// lost is made again from the bucket.
 ///
 /// While a library is open, what was added is copied twice a minute, and once more at the end. A segment is sent as a
-/// whole, up to its last durable fact; none is replaced by a shorter one.
+/// whole, up to its last durable fact; none is replaced by one that lacks something of it.
 final class ManifestCopies: Sendable {
   private let manifest: Manifest
   private let bucket: OwnedBucket
   private let note: @Sendable (Int64) throws -> Void
+  private let end: CopyDeadline
   private let queue = DispatchQueue(label: "pipeline.manifest-copies")
   private let state: Mutex<State>
 
@@ -28,8 +29,8 @@ final class ManifestCopies: Sendable {
     /// Whether the last attempt failed, and that was said.
     var hasFailed = false
     var isEnded = false
-    /// Whether the copies are longer than the manifest, so that nothing may be copied.
-    var isOlder = false
+    /// Whether the copies have facts that the manifest lacks, so that nothing may be copied.
+    var isRefused = false
   }
 
   private static let interval = 30.0
@@ -37,15 +38,26 @@ final class ManifestCopies: Sendable {
   static let folder = "manifest/"
 
   /// - Parameters:
+  ///   - location: where originals are.
+  ///   - identity: of the library, its UUID.
   ///   - copied: the last fact that was copied before.
+  ///   - isStopped: called several times a second; ends a transfer when it returns true.
   ///   - note: called with the last fact that has been copied.
   init(
-    of manifest: Manifest, to bucket: OwnedBucket, copied: Int64,
-    note: @escaping @Sendable (Int64) throws -> Void
+    of manifest: Manifest, to location: BucketLocation, identity: String, copied: Int64,
+    isStopped: @escaping @Sendable () -> Bool, note: @escaping @Sendable (Int64) throws -> Void
   ) {
     self.manifest = manifest
-    self.bucket = bucket
     self.note = note
+    let end = CopyDeadline()
+    self.end = end
+    bucket = OwnedBucket(
+      location, for: "originals", identity: identity, mayClaim: false,
+      environment: CurrentProcess.environment(S3Client.variables)
+    ) {
+      // At the end there is a little time, whatever was asked.
+      end.isOver ?? (isStopped() || CurrentProcess.isAskedToEnd.load(ordering: .relaxed))
+    }
     state = Mutex(State(copied: copied))
     schedule()
   }
@@ -59,15 +71,16 @@ final class ManifestCopies: Sendable {
     }
   }
 
-  /// Copies what is left, unless the user asks to stop, and ends.
-  func finish() {
+  /// Copies what is left, as far as there is time, and ends. The next process goes on.
+  func finish(within time: Duration) {
+    end.set(.now + time)
     queue.sync {
       copy()
       state.withLock { $0.isEnded = true }
     }
   }
 
-  /// Takes what the user should know, if there is anything.
+  /// Returns what the user should know, once; `nil` if there is nothing.
   func takeWarning() -> String? {
     state.withLock { state in
       defer { state.warning = nil }
@@ -77,7 +90,7 @@ final class ManifestCopies: Sendable {
 
   /// On the queue.
   private func copy() {
-    let isDue = state.withLock { !$0.isOlder && $0.copied != manifest.lastSequence }
+    let isDue = state.withLock { !$0.isRefused && $0.copied != manifest.lastSequence }
     guard isDue else { return }
     do {
       try copyDifferences()
@@ -98,13 +111,20 @@ final class ManifestCopies: Sendable {
   private func copyDifferences() throws {
     try bucket.requireOwn()
     let (sequence, segments) = try manifest.segments()
-    var sizes = try state.withLock { $0.sizes } ?? list()
+    let known = state.withLock { $0.sizes }
+    var sizes = try known ?? list()
     let own = Dictionary(uniqueKeysWithValues: segments.map { ($0.name.description, $0.bytes) })
     if let longer = sizes.first(where: { $0.value > own[$0.key] ?? 0 }) {
       return refuse(longer.key)
     }
     for segment in segments where sizes[segment.name.description] != segment.bytes {
       let bytes = try manifest.read(segment)
+      // Once a process: it alone writes the manifest from then on.
+      if known == nil, sizes[segment.name.description] != nil,
+        try !bytes.starts(with: copy(of: segment))
+      {
+        return refuse(segment.name.description)
+      }
       _ = try bucket.client().put(
         .bytes(bytes), as: "\(Self.folder)\(segment.name)", digest: SHA256.digest(of: bytes),
         isNew: false)
@@ -118,11 +138,19 @@ final class ManifestCopies: Sendable {
     try note(sequence)
   }
 
+  private func copy(of segment: Manifest.Segment) throws(FileError) -> [UInt8] {
+    var bytes: [UInt8] = []
+    try bucket.client().get("\(Self.folder)\(segment.name)", limit: segment.bytes) {
+      piece throws(FileError) in bytes.append(contentsOf: piece)
+    }
+    return bytes
+  }
+
   private func refuse(_ name: String) {
     state.withLock { state in
-      state.isOlder = true
+      state.isRefused = true
       state.warning =
-        "“\(bucket.path("\(Self.folder)\(name)").printable)” has more facts than this library's manifest, as after an "
+        "“\(bucket.path("\(Self.folder)\(name)").printable)” has facts that this library's manifest lacks, as after an "
         + "older backup was put back. Nothing is copied over it. `pipeline restore-library` makes a library of what the "
         + "bucket has, in a new folder; to keep this one instead, move “\(bucket.path(Self.folder).printable)” away."
     }
@@ -141,4 +169,14 @@ final class ManifestCopies: Sendable {
     }
     return sizes
   }
+}
+
+/// When transfers end, once that is set.
+private final class CopyDeadline: Sendable {
+  private let moment = Mutex<ContinuousClock.Instant?>(nil)
+
+  /// `nil` while it is not set.
+  var isOver: Bool? { moment.withLock { $0.map { $0 < .now } } }
+
+  func set(_ end: ContinuousClock.Instant) { moment.withLock { $0 = end } }
 }

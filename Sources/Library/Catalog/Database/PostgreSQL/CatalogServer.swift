@@ -76,7 +76,7 @@ package struct CatalogServer {
         CAST(extract(epoch FROM clock_timestamp() - xact_start) AS bigint)
       FROM pg_stat_activity
       WHERE datname = current_database() AND pid <> pg_backend_pid()
-        AND xact_start <= clock_timestamp() - ? * interval '1 second'
+        AND backend_type = 'client backend' AND xact_start <= clock_timestamp() - ? * interval '1 second'
       ORDER BY xact_start LIMIT 1
       """, Int(age.components.seconds)
     ) { row in
