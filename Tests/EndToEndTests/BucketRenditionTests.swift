@@ -235,6 +235,51 @@ struct BucketRenditionTests {
     try bench.expectWhole(8)
   }
 
+  @Test("A signal while renditions are moved, or stored, is no fault of theirs: none is made again")
+  func stopped() throws {
+    let isSlow = Atomic(false)
+    let requests = Atomic(0)
+    let server = try ObjectServer.shared.get()
+    let proxy = try FaultProxy(to: server.port) { request in
+      guard isSlow.load(ordering: .relaxed), request.target.contains("/renditions/thumbnails/")
+      else { return .none }
+      requests.add(1, ordering: .relaxed)
+      return .late(by: 2)
+    }
+    defer { proxy.end() }
+    let bench = try Bench(through: proxy.endpoint)
+    let workspace = bench.workspace
+    /// Starts a run, and ends it while it waits for the store.
+    func stop() throws {
+      isSlow.store(true, ordering: .relaxed)
+      requests.store(0, ordering: .relaxed)
+      let run = try workspace.program.start(["run", "--json"])
+      try run.wait(for: "a request") { requests.load(ordering: .relaxed) > 0 }
+      run.signal(SIGTERM)
+      #expect(try run.wait(within: 30).exitCode == 143)
+      isSlow.store(false, ordering: .relaxed)
+    }
+    try bench.configure(renditions: "")
+    try bench.put(0..<6)
+    try workspace.json("run")
+    // Into the bucket, and out of it.
+    for place in [nil, ""] {
+      try bench.configure(renditions: place)
+      try bench.removeCache()
+      try stop()
+      #expect(try workspace.json("run").summary["jobsDone"] == 0)
+      try bench.expectSound(12)
+    }
+    // What new jobs have made.
+    try bench.configure()
+    try workspace.json("run")
+    try bench.put(6..<8)
+    try stop()
+    #expect(try workspace.query("SELECT count(*) FROM attempt WHERE outcome = 'failed'") == ["0"])
+    try workspace.json("run")
+    try bench.expectWhole(16)
+  }
+
   @Test("What stays in a former place is found and removed, and the place then forgotten")
   func former() throws {
     let bench = try Bench()

@@ -18,7 +18,8 @@ STAGES = [
 class Cluster:
     """The processes of a round: the one that has the lock, one that takes files beside it, and one that only does jobs."""
 
-    def __init__(self, program, folder, database, bucket, key, secret):
+    def __init__(self, program, folder, database, bucket, key, secret, renditions=None):
+        """renditions: a place for all of them in a bucket; without one they are in the database."""
         self.program, self.folder = program, folder
         self.environment = {**os.environ, "AWS_ACCESS_KEY_ID": key, "AWS_SECRET_ACCESS_KEY": secret,
                             "HOME": str(folder)}
@@ -27,7 +28,10 @@ class Cluster:
         self.drops = [folder / "drop-taker", folder / "drop-second"]
         for place in (folder, *self.drops):
             place.mkdir(mode=0o755)
-        common = {"catalog": database, "originals": bucket, "originalsCache": "200MiB", "stages": STAGES}
+        stages = [{**stage, "storage": "file" if renditions else "auto"} for stage in STAGES]
+        common = {"catalog": database, "originals": bucket, "originalsCache": "200MiB", "stages": stages}
+        if renditions:
+            common["renditions"] = renditions
         sources = [[{"path": place.name, "mode": "move", "settle": "200ms"}] for place in self.drops]
         self._configure("taker", {"library": "library", "sources": sources[0], **common})
         second = {"name": "second", "joins": True}

@@ -3,6 +3,7 @@
 The letters are those of docs/reliability.md, “Several machines”.
 """
 import collections
+import hashlib
 
 from nodes import SIZES, STAGES
 
@@ -40,6 +41,7 @@ class Oracle:
         self.renditions(assets)
         self.judgement(assets)
         self.nobody()
+        self.copies()
         self.rebuild(assets)
         return self.breaches
 
@@ -108,8 +110,15 @@ class Oracle:
         self.expect_none(
             "D5", """(SELECT rendition.id FROM pipeline.rendition LEFT JOIN pipeline.rendition_bytes
             ON rendition_bytes.rendition = rendition.id
-            WHERE content IS NULL OR length(content) <> bytes OR sha256(content) <> digest) AS bad""",
+            WHERE path IS NULL AND (content IS NULL OR length(content) <> bytes OR sha256(content) <> digest)) AS bad""",
             "renditions without their bytes")
+        # What kills have left goes by gc, and nothing else does.
+        self.cluster.ask("gc", "--yes")
+        objects = {f"s3://tests/made/{name}": value for name, value in self.store.objects("made/").items()}
+        objects.pop("s3://tests/made/library.json", None)
+        recorded = dict(self.database.ask(
+            "SELECT path, encode(digest, 'hex') FROM pipeline.rendition WHERE path IS NOT NULL"))
+        self.expect("D5", set(objects.items()) ^ set(recorded.items()), "renditions in the bucket")
         looks = {}
         made = set()
         for original, name, digest in self.database.ask(
@@ -146,6 +155,13 @@ class Oracle:
         """D9: nobody is taken to be at work, and nothing runs."""
         self.expect_none("D9", "pipeline.participant WHERE state NOT IN ('ended', 'expired')", "live participants")
         self.expect_none("D9", "pipeline.ledger WHERE state IN ('running', 'ready', 'waiting')", "rows that are due")
+
+    def copies(self):
+        """D6: the bucket has the manifest."""
+        own = {file.name: hashlib.sha256(file.read_bytes()).hexdigest()
+               for file in (self.cluster.folder / "library" / "manifest").iterdir()}
+        copies = self.store.objects(f"{self.prefix}/manifest/")
+        self.expect("D6", set(own.items()) ^ set(copies.items()), "copies of the manifest")
 
     def rebuild(self, assets):
         """D6: from the manifest and the bucket come the same assets with the same keys."""
