@@ -236,6 +236,17 @@ struct ManifestFileTests {
     #expect(try again.append([facts[0]]) == 41)
   }
 
+  @Test("A segment is read as far as it went when segments were asked for")
+  func growing() throws {
+    let manifest = try journal.open()
+    try manifest.append([Journal.everyKind[0]])
+    let (sequence, segments) = try manifest.segments()
+    let before = try journal.bytes(of: 1)
+    try manifest.append(Journal.everyKind)
+    #expect(sequence == 1 && segments.map(\.bytes) == [before.count])
+    #expect(try manifest.read(segments[0]) == before)
+  }
+
   @Test("A journal that is closed in order goes on in its last segment")
   func reopened() throws {
     for fact in Journal.everyKind { try journal.open().append([fact]) }

@@ -175,11 +175,15 @@ package final class Manifest: Sendable {
     }
   }
 
-  /// Reads a segment.
+  /// Reads a segment as far as it was durable then; it may have grown since.
   package func read(_ segment: Segment) throws(FileError) -> [UInt8] {
     let file = try Descriptor.open(segment.name, in: folder, flags: O_RDONLY | O_NOFOLLOW)
-    let bytes = try file.readToEnd(limit: segment.bytes)
-    return Array(bytes.prefix(segment.bytes))
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(segment.bytes)
+    try file.forEachChunk(from: 0, count: segment.bytes) { chunk throws(FileError) in
+      bytes.append(contentsOf: chunk)
+    }
+    return bytes
   }
 
   /// Returns the segment to append to, creating one if needed.
