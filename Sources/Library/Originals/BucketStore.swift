@@ -13,9 +13,6 @@ package final class BucketStore: OriginalStore {
   package let bucket: OwnedBucket
   private let copies: LocalCopies
 
-  /// The variables of the environment that say how to reach a bucket.
-  package static let variables = S3Client.variables
-
   /// How many files are sent or read at once.
   private static let transfers = 8
   private static let folder = "originals/"
@@ -23,19 +20,9 @@ package final class BucketStore: OriginalStore {
 
   /// - Parameters:
   ///   - library: the library's folder, which contains `cache/`.
-  ///   - identity: of the library, its UUID.
-  ///   - mayClaim: whether the library has no original yet, so that it may take a place without any.
   ///   - cacheBudget: the most bytes of local copies.
-  ///   - environment: the values of `variables`.
-  ///   - isStopped: called several times a second; ends a transfer when it returns true.
-  package init(
-    _ location: BucketLocation, library: Descriptor, identity: String, mayClaim: Bool,
-    cacheBudget: Int, environment: [String: String],
-    isStopped: @escaping @Sendable () -> Bool = { false }
-  ) {
-    bucket = OwnedBucket(
-      location, for: "originals", identity: identity, mayClaim: mayClaim, environment: environment,
-      isStopped: isStopped)
+  package init(_ bucket: OwnedBucket, library: Descriptor, cacheBudget: Int) {
+    self.bucket = bucket
     copies = LocalCopies(in: library, budget: cacheBudget)
   }
 

@@ -1,6 +1,6 @@
 package import Files
 import Hashing
-import ObjectStorage
+package import ObjectStorage
 package import Originals
 package import PipelineModel
 
@@ -19,21 +19,11 @@ package final class RenditionBucket: RenditionStore {
 
   /// - Parameters:
   ///   - library: the folder with `cache/`, for local copies.
-  ///   - identity: of the library, its UUID.
-  ///   - mayClaim: whether a place that nobody has may become the library's.
   ///   - cacheBudget: the most bytes of local copies.
-  ///   - environment: the values of `BucketStore.variables`.
-  ///   - isStopped: called several times a second; ends a transfer when it returns true.
-  package init(
-    _ location: BucketLocation, library: Descriptor, identity: String, mayClaim: Bool,
-    cacheBudget: Int, environment: [String: String],
-    isStopped: @escaping @Sendable () -> Bool = { false }
-  ) {
-    bucket = OwnedBucket(
-      location, for: "renditions", identity: identity, mayClaim: mayClaim, environment: environment,
-      isStopped: isStopped)
+  package init(_ bucket: OwnedBucket, library: Descriptor, cacheBudget: Int) {
+    self.bucket = bucket
     copies = LocalCopies(in: library, budget: cacheBudget)
-    prefix = "\(location.name)/"
+    prefix = "\(bucket.location.name)/"
   }
 
   package var place: String { prefix + RenditionLayout.root }

@@ -33,10 +33,31 @@ struct BucketHarness: StoreConformance.Harness {
     let server = try ObjectServer.shared.get()
     place = server.place()
     client = try server.client(place)
-    bucket = try BucketStore(
-      BucketLocation("s3://\(place)"), library: folder, identity: "tests", mayClaim: true,
-      cacheBudget: cacheBudget,
-      environment: server.environment(through: endpoint), isStopped: isStopped)
+    bucket = try Self.open(
+      place, in: folder, through: endpoint, cacheBudget: cacheBudget, isStopped: isStopped)
+  }
+
+  /// Opens the same place once more.
+  ///
+  /// - Parameters:
+  ///   - endpoint: another way to the server, such as a proxy.
+  ///   - library: the folder of the library; by default that of the harness.
+  func open(
+    through endpoint: String? = nil, in library: BytePath? = nil, identity: String = "tests"
+  ) throws -> BucketStore {
+    try Self.open(
+      place, in: Descriptor.openFolder(library ?? temporary.path), through: endpoint,
+      identity: identity)
+  }
+
+  private static func open(
+    _ place: String, in library: Descriptor, through endpoint: String?, identity: String = "tests",
+    cacheBudget: Int = 1 << 20, isStopped: @escaping @Sendable () -> Bool = { false }
+  ) throws -> BucketStore {
+    let bucket = try OwnedBucket(
+      BucketLocation("s3://\(place)"), for: "originals", identity: identity, mayClaim: true,
+      environment: ObjectServer.shared.get().environment(through: endpoint), isStopped: isStopped)
+    return BucketStore(bucket, library: library, cacheBudget: cacheBudget)
   }
 
   private func key(_ digest: Digest) -> String { "originals/\(OriginalLayout.path(of: digest))" }

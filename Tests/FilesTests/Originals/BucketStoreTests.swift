@@ -39,10 +39,7 @@ struct BucketStoreTests {
   func owner() throws {
     let harness = try BucketHarness()
     _ = try harness.store.put(try file("first", in: harness))
-    let other = try BucketStore(
-      BucketLocation("s3://\(harness.place)"),
-      library: Descriptor.openFolder(harness.temporary.path),
-      identity: "another", mayClaim: true, cacheBudget: 0, environment: server.environment())
+    let other = try harness.open(identity: "another")
     let second = try file("second", in: harness)
     guard case .failed(let error) = try other.put([second])[0] else {
       Issue.record("Two libraries share a bucket.")
@@ -181,11 +178,7 @@ struct BucketStoreTests {
     let harness = try BucketHarness()
     let stored = try file("stored before", in: harness)
     _ = try harness.store.put([stored])
-    let away = try BucketStore(
-      BucketLocation("s3://\(harness.place)"),
-      library: Descriptor.openFolder(harness.temporary.path),
-      identity: "tests", mayClaim: true, cacheBudget: 1 << 20,
-      environment: server.environment(through: "http://127.0.0.1:1"))
+    let away = try harness.open(through: "http://127.0.0.1:1")
     let files = try (0..<40).map { try file("waiting \($0)", in: harness) }
     let start = ContinuousClock().now
     for outcome in try away.put(files) {
@@ -211,13 +204,8 @@ struct BucketStoreTests {
     _ = try harness.store.put([file])
     let library = try TemporaryFolder()
     try #require(chmod("\(library.path)", 0o555) == 0)
-    let place = harness.place
-    let environment = server.environment()
     let text = try Unprivileged.run {
-      let store = try BucketStore(
-        BucketLocation("s3://\(place)"), library: Descriptor.openFolder(library.path),
-        identity: "tests", mayClaim: true, cacheBudget: 1 << 20, environment: environment)
-      return try store.open(file.digest).readToEnd()
+      try harness.open(in: library.path).open(file.digest).readToEnd()
     }
     #expect(text == Array("to be read".utf8))
   }

@@ -189,9 +189,9 @@ struct RenditionBucketHarness: RenditionConformance.Harness {
     _ place: String, in folder: Descriptor, _ cacheBudget: Int, identity: String = "tests",
     mayClaim: Bool = true
   ) throws -> RenditionBucket {
-    try RenditionBucket(
-      BucketLocation("s3://\(place)"), library: folder, identity: identity, mayClaim: mayClaim,
-      cacheBudget: cacheBudget,
-      environment: ObjectServer.shared.get().environment(through: nil))
+    let bucket = try OwnedBucket(
+      BucketLocation("s3://\(place)"), for: "renditions", identity: identity, mayClaim: mayClaim,
+      environment: ObjectServer.shared.get().environment(through: nil), isStopped: { false })
+    return RenditionBucket(bucket, library: folder, cacheBudget: cacheBudget)
   }
 }

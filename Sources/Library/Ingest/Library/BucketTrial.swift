@@ -12,9 +12,7 @@ package struct BucketTrial {
   /// - Parameter contents: what is to be kept there.
   /// - Throws: `FileError` of code `unavailable` that says what is wrong, or missing.
   package init(_ location: BucketLocation, for contents: String) throws(FileError) {
-    let bucket = OwnedBucket(
-      location, for: contents, identity: "doctor", mayClaim: false,
-      environment: CurrentProcess.environment(S3Client.variables), isStopped: { false })
+    let bucket = OwnedBucket(location, for: contents, identity: "doctor", isStopped: { false })
     try bucket.probe()
     server = try bucket.server()
   }

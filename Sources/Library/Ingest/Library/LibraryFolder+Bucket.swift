@@ -1,6 +1,7 @@
 import Files
 import Glibc
 import Manifest
+import ObjectStorage
 import Originals
 import PipelineModel
 import Synchronization
@@ -18,17 +19,33 @@ final class BucketAccess: Sendable {
   }
 }
 
+extension OwnedBucket {
+  /// A place of a library, reached as the environment says.
+  ///
+  /// - Parameters:
+  ///   - isStopped: called several times a second; ends a transfer when it returns true, as a signal does that asks this
+  ///     process to end.
+  convenience init(
+    _ location: BucketLocation, for contents: String, identity: String, mayClaim: Bool = false,
+    isStopped: @escaping @Sendable () -> Bool
+  ) {
+    self.init(
+      location, for: contents, identity: identity, mayClaim: mayClaim,
+      environment: CurrentProcess.environment(S3Client.variables)
+    ) { isStopped() || CurrentProcess.isAskedToEnd.load(ordering: .relaxed) }
+  }
+}
+
 extension LibraryFolder {
   /// - Parameter mayClaim: whether the library has no original yet.
   func openBucket(
-    _ bucket: BucketLocation, mayClaim: Bool = false,
+    _ location: BucketLocation, mayClaim: Bool = false,
     isStopped: @escaping @Sendable () -> Bool = { false }
   ) -> BucketStore {
-    BucketStore(
-      bucket, library: folder, identity: marker.library, mayClaim: mayClaim,
-      cacheBudget: layout.originalsCache,
-      environment: CurrentProcess.environment(BucketStore.variables)
-    ) { isStopped() || CurrentProcess.isAskedToEnd.load(ordering: .relaxed) }
+    let bucket = OwnedBucket(
+      location, for: "originals", identity: marker.library, mayClaim: mayClaim, isStopped: isStopped
+    )
+    return BucketStore(bucket, library: folder, cacheBudget: layout.originalsCache)
   }
 
   /// The library as it is now that it is locked: another process may have moved its originals since

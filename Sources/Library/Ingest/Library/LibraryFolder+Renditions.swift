@@ -1,5 +1,6 @@
 package import Catalog
 package import Files
+import ObjectStorage
 import Originals
 package import PipelineModel
 package import Records
@@ -52,14 +53,13 @@ extension LibraryFolder {
   }
 
   fileprivate func openRenditionBucket(
-    _ bucket: BucketLocation, mayClaim: Bool,
+    _ location: BucketLocation, mayClaim: Bool,
     isStopped: @escaping @Sendable () -> Bool = { false }
   ) -> RenditionBucket {
-    RenditionBucket(
-      bucket, library: folder, identity: marker.library, mayClaim: mayClaim,
-      cacheBudget: layout.originalsCache,
-      environment: CurrentProcess.environment(BucketStore.variables)
-    ) { isStopped() || CurrentProcess.isAskedToEnd.load(ordering: .relaxed) }
+    let bucket = OwnedBucket(
+      location, for: "renditions", identity: marker.library, mayClaim: mayClaim,
+      isStopped: isStopped)
+    return RenditionBucket(bucket, library: folder, cacheBudget: layout.originalsCache)
   }
 }
 

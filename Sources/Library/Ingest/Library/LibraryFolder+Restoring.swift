@@ -30,9 +30,7 @@ extension LibraryFolder {
     _ layout: LibraryLayout, from location: BucketLocation,
     progress: @escaping (Int, Int) -> Void = { _, _ in }, isStopped: @escaping @Sendable () -> Bool
   ) throws -> RestoredLibrary {
-    let bucket = OwnedBucket(
-      location, for: "originals", identity: "", mayClaim: false,
-      environment: CurrentProcess.environment(BucketStore.variables), isStopped: isStopped)
+    let bucket = OwnedBucket(location, for: "originals", identity: "", isStopped: isStopped)
     guard let library = try bucket.owner() else {
       throw refusal(location, "has no library.json, so no library keeps its originals there")
     }
