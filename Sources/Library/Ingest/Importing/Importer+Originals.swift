@@ -21,6 +21,7 @@ extension Importer {
     try library.originals.heal(
       IncomingOriginal(folder: library.incoming, name: name, digest: file.digest))
     library.verified.insert(file.digest)
+    DamageList.forget(file.digest, in: library.folder)
     // Jobs that failed because these bytes were missing may succeed now.
     let assets = try library.catalog.assets(with: file.digest)
     _ = try library.catalog.retry(assets: assets)

@@ -6,8 +6,8 @@ package import Records
 
 /// Originals and renditions that `verify` found missing or damaged, kept in `damage.json`.
 ///
-/// A file stays listed until a verification reads it whole. An entry no longer applies once another
-/// file has replaced the one that was read.
+/// A file stays listed until a verification reads it whole, or an import heals it. An entry no longer applies once
+/// another file has replaced the one that was read.
 package struct DamageList: Sendable {
   /// The most files listed.
   static let most = 10_000
@@ -45,12 +45,12 @@ package struct DamageList: Sendable {
   /// Reads the list; it is empty if there is none or it can't be read.
   package static func read(in library: LibraryFolder) -> DamageList {
     // The next verification finds everything again.
-    readWhole(in: library) ?? DamageList()
+    readWhole(in: library.folder) ?? DamageList()
   }
 
-  /// Reads the list; `nil` if there is none or it can't be read.
-  static func readWhole(in library: LibraryFolder) -> DamageList? {
-    guard let bytes = try? library.folder.readFile(name, limit: longest),
+  /// Reads the list in a library's folder; `nil` if there is none or it can't be read.
+  static func readWhole(in folder: Descriptor) -> DamageList? {
+    guard let bytes = try? folder.readFile(name, limit: longest),
       let entries = try? JSONText.decode([Entry].self, from: bytes)
     else { return nil }
     var list = DamageList()
@@ -72,6 +72,16 @@ package struct DamageList: Sendable {
 
   private mutating func forget(_ subject: Subject) {
     if entries.removeValue(forKey: subject) != nil { changes[subject] = .some(nil) }
+  }
+
+  /// Removes an original from the list in a library's folder, because it was just stored anew.
+  ///
+  /// A file would be told from the one that was read, an object in a bucket is not.
+  static func forget(_ original: Digest, in folder: Descriptor) {
+    guard var list = readWhole(in: folder) else { return }
+    list.forget(original)
+    // The next verification removes it otherwise.
+    _ = list.save(in: folder)
   }
 
   /// Removes files that the catalog no longer names.
@@ -103,19 +113,19 @@ package struct DamageList: Sendable {
   /// Saves what has changed, on top of what another verification may have saved meanwhile.
   ///
   /// - Returns: why that failed or is incomplete, or `nil`.
-  mutating func save(in library: LibraryFolder) -> String? {
+  mutating func save(in folder: Descriptor) -> String? {
     guard !changes.isEmpty else { return nil }
-    entries = Self.read(in: library).entries
+    entries = Self.readWhole(in: folder)?.entries ?? [:]
     for (subject, entry) in changes { entries[subject] = entry }
     let sorted = entries.values.sorted { ($0.time, $0.digest.hex) < ($1.time, $1.digest.hex) }
     do throws(FileError) {
       if sorted.isEmpty {
-        try library.folder.removeIfThere(Self.name)
+        try folder.removeIfThere(Self.name)
       } else {
         guard let text = try? JSONText.encode(Array(sorted.prefix(Self.most))) else {
           return "It can't be written as JSON."
         }
-        try library.folder.writeDurably(Array((text + "\n").utf8), as: Self.name)
+        try folder.writeDurably(Array((text + "\n").utf8), as: Self.name)
       }
     } catch {
       return error.message

@@ -15,7 +15,7 @@ package final class KeptDamageList: Sendable {
       return DamageList()
     }
     if let (known, list) = state.withLock({ $0 }), known.isSameFile(as: file) { return list }
-    guard let list = DamageList.readWhole(in: library) else { return DamageList() }
+    guard let list = DamageList.readWhole(in: library.folder) else { return DamageList() }
     state.withLock { $0 = (file, list) }
     return list
   }

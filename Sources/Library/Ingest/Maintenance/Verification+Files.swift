@@ -1,6 +1,7 @@
 import Catalog
 import Files
 import Manifest
+import ObjectStorage
 import Originals
 import PipelineModel
 import Records
@@ -108,6 +109,12 @@ extension Verification {
 
   /// Reports what is in the store without a record, one of its 256 parts at a time.
   func compareOriginals(_ pass: Pass, _ report: (VerificationProblem) -> Void) throws {
+    // A place in a bucket becomes the library's with its first original.
+    if let store = originals as? BucketStore, try catalog.originals(after: nil, limit: 1).isEmpty,
+      try store.bucket.owner() == nil
+    {
+      return
+    }
     var unrecorded: Set<Digest> = []
     for byte in UInt8.min...UInt8.max {
       try pass.begin(.folders(Int(byte)), in: library.layout.originals)

@@ -119,7 +119,7 @@ package struct Verification {
       failure = error
     }
     // Even if the disk is too damaged to go on, what was found so far is kept.
-    pass.outcome.unlisted = pass.damage.save(in: library)
+    pass.outcome.unlisted = pass.damage.save(in: library.folder)
     if let failure { throw failure }
     if pass.outcome.isComplete {
       pass.outcome.unsaved = VerificationResumePoint.forget(in: library)
@@ -135,7 +135,7 @@ package struct Verification {
     pass.count()
     guard ContinuousClock().now - pass.lastSave > Self.saveInterval else { return }
     pass.lastSave = ContinuousClock().now
-    _ = pass.damage.save(in: library)
+    _ = pass.damage.save(in: library.folder)
     if pass.deadline != nil { _ = pass.place.save(in: library) }
   }
 
