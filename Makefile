@@ -52,7 +52,7 @@ SHELL = /bin/bash
 MAKEFLAGS += --no-print-directory
 # Builds share one folder, so concurrent ones would only wait for each other.
 .NOTPARALLEL:
-.PHONY: help run test unit browser build check lint format install uninstall faults faults-cluster fuzz corpus damaged mutated bench bench-bucket bench-cluster searches ways-in iiif kinds storage quality \
+.PHONY: help run test servers unit browser build check lint format install uninstall faults faults-cluster fuzz corpus damaged mutated bench bench-bucket bench-cluster searches ways-in iiif kinds storage quality \
 	sanitize clean packages test-packages browser-packages toolchain
 
 help: ## List the targets
@@ -83,6 +83,12 @@ run: packages build ## Install what is missing, build, make samples, and run the
 # Builds for tests turn warnings into errors (see Package.swift), so `check` needs no build of its own.
 test: packages test-packages toolchain ## Build, and run all tests; with ONLY=NAME those of a target, suite, function or sentence
 	@umask 022; if [ -n "$$ONLY" ]; then Tests/some '$(SWIFT)' "$$ONLY"; else Tests/side-by-side '$(SWIFT)'; fi
+
+# Without suites that name servers themselves, and those that make no library.
+servers: packages test-packages toolchain ## Test the built program with PostgreSQL and a bucket instead of SQLite and folders
+	@Packaging/require-packages postgresql-15
+	@umask 022; PIPELINE_TEST_SERVERS=1 Tests/side-by-side '$(SWIFT)' '^EndToEndTests\.' \
+	  '\.(Bucket|Database|Joined|ManifestCopy|MoveCatalog|ThreeNodes|Work|Manual|Plugin[A-Z]|Readme|Unit)'
 
 unit: packages test-packages toolchain ## Build, and run the tests that start neither the program nor a worker
 	@umask 022; Tests/unit '$(SWIFT)'

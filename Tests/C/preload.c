@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -27,6 +28,8 @@ static char strike;
 static const char *count_file;
 // Where set, only the syncs of files with this in their path count.
 static const char *synced;
+// Whether what is sent to servers counts as well.
+static int sends;
 
 __attribute__((constructor)) static void begin(void) {
   const char *call = getenv("PIPELINE_PRELOAD_CALL");
@@ -35,6 +38,7 @@ __attribute__((constructor)) static void begin(void) {
   strike = kind ? kind[0] : 'k';
   count_file = getenv("PIPELINE_PRELOAD_COUNT");
   synced = getenv("PIPELINE_PRELOAD_SYNCS");
+  sends = getenv("PIPELINE_PRELOAD_SENDS") != NULL;
 }
 
 __attribute__((destructor)) static void end(void) {
@@ -128,6 +132,17 @@ ssize_t writev(int fd, const struct iovec *parts, int count) {
   REAL(writev);
   if (!is_file(fd)) return real(fd, parts, count);
   return is_write_struck() ? -1 : real(fd, parts, count);
+}
+
+// As libpq and libcurl send. If it fails, the connection is reset.
+ssize_t send(int fd, const void *bytes, size_t size, int flags) {
+  REAL(send);
+  if (!sends) return real(fd, bytes, size, flags);
+  if (is_torn()) real(fd, bytes, size / 2, flags);
+  if (!is_write_struck()) return real(fd, bytes, size, flags);
+  shutdown(fd, SHUT_RDWR);
+  errno = ECONNRESET;
+  return -1;
 }
 
 COUNTED(int, rename, (const char *a, const char *b), (a, b))

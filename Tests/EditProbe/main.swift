@@ -1,12 +1,13 @@
 // Makes one edit of a library by `PipelineLibrary`, and prints what it came to; tests kill it.
 //
-// usage: edit-probe LIBRARY
+// usage: edit-probe LIBRARY [CATALOG]
 
 import Foundation
 import PipelineLibrary
 
 do {
-  let library = try await Library.open(at: CommandLine.arguments[1])
+  let arguments = CommandLine.arguments
+  let library = try await Library.open(at: arguments[1], catalog: arguments.dropFirst(2).first)
   let summary = try await library.perform { edit in
     let all = try Fetch(query: "size>0")
     try edit.tag(all, add: ["keep", "edited"], remove: ["first"])

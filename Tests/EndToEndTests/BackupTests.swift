@@ -58,7 +58,9 @@ struct BackupTests {
     #expect(!workspace.exists("library/work"))
   }
 
-  @Test("An older catalog catches up with its manifest; one that is newer is refused")
+  @Test(
+    "An older catalog catches up with its manifest; one that is newer is refused",
+    .about(.catalogFile))
   func order() throws {
     let workspace = try filled()
     let early = workspace.root.appending("early")

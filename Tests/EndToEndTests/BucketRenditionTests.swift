@@ -64,6 +64,16 @@ struct BucketRenditionTests {
       _ = try client.put(.bytes(bytes), as: key, digest: SHA256.digest(of: bytes), isNew: false)
     }
 
+    /// Writes what a job leaves behind that is killed before its record: another rendition of a picture.
+    ///
+    /// - Returns: its key.
+    func leaveStray(beside object: String) throws -> String {
+      let key = object.replacing(".grid.", with: ".large.").replacing(
+        ".preview.", with: ".large.")
+      try write("left by a kill", as: key)
+      return key
+    }
+
     /// Asserts that the bucket has all renditions, each with a row, and that nothing else has any.
     func expectWhole(_ count: Int, at location: SourceLocation = #_sourceLocation) throws {
       #expect(try objects().count == count, sourceLocation: location)
@@ -138,9 +148,7 @@ struct BucketRenditionTests {
     let objects = try bench.objects()
     try bench.client.remove(objects[0])
     try bench.write("damaged", as: objects[1])
-    let stray = objects[2].replacing(".grid.", with: ".large.").replacing(
-      ".preview.", with: ".large.")
-    try bench.write("left by a kill", as: stray)
+    let stray = try bench.leaveStray(beside: objects[2])
     let found = try workspace.json("verify", exit: 3).of("problem")
     #expect(
       found.compactMap { $0["kind"]?.string }.sorted() == [
@@ -151,7 +159,7 @@ struct BucketRenditionTests {
     try workspace.json("verify", "--repair")
     try workspace.json("run")
     try bench.expectWhole(6)
-    try bench.write("left by a kill", as: stray)
+    _ = try bench.leaveStray(beside: objects[2])
     let garbage = try workspace.json("gc", "--yes").of("garbage").first
     #expect(garbage?["files"] == 1)
     try bench.expectWhole(6)
@@ -287,11 +295,9 @@ struct BucketRenditionTests {
     try bench.put(0..<3)
     try workspace.json("run")
     let objects = try bench.objects()
-    // One is lost, and one left by a kill that came before its record.
+    // One is lost, and one has no record.
     try bench.client.remove(objects[0])
-    let stray = objects[1].replacing(".grid.", with: ".large.").replacing(
-      ".preview.", with: ".large.")
-    try bench.write("left by a kill", as: stray)
+    let stray = try bench.leaveStray(beside: objects[1])
     try bench.write("somebody's", as: "renditions/README.txt")
     let other = bench.location + "-other"
     try bench.configure(renditions: other)

@@ -147,7 +147,7 @@ struct BucketTests {
     let first = try workspace.read(originals.appending(paths[0]))
     let second = try workspace.read(originals.appending(paths[1]))
     try workspace.write(Array("damage".utf8), to: originals.appending(paths[0]))
-    try workspace.bucket?.remove(paths[1].description)
+    try workspace.bucket?.remove("originals/\(paths[1])")
     let problems = try workspace.json("verify", exit: 3).of("problem")
     #expect(Set(problems.map { $0["kind"] }) == ["original-damaged", "original-missing"])
     #expect(problems.allSatisfy { $0["path"]?.string?.hasPrefix("s3://tests/") == true })
@@ -177,7 +177,7 @@ struct BucketTests {
       #expect(try workspace.read(original) == bytes)
     }
     try repair()
-    try workspace.bucket?.remove(path.description)
+    try workspace.bucket?.remove("originals/\(path)")
     try repair()
     try workspace.expectSound()
   }
@@ -189,11 +189,11 @@ struct BucketTests {
     try workspace.json("run")
     let bucket = try #require(workspace.bucket)
     try bucket.removeMarker()
-    for file in try bucket.files(below: "") { try bucket.remove("\(file)") }
+    for file in try bucket.files(below: "originals") { try bucket.remove("originals/\(file)") }
     try put(1, in: workspace, from: 5)
     #expect(try workspace.json("run", exit: 1).of("error").first?["code"] == "store")
     #expect(try workspace.files(below: "inbox") == ["5.jpg"])
-    #expect(try bucket.files(below: "").isEmpty)
+    #expect(try bucket.files(below: "originals").isEmpty)
   }
 
   @Test("An emptied bucket, or something else that answers, damages nothing and fails no job")
@@ -232,7 +232,7 @@ struct BucketTests {
     isLoginPage.store(true, ordering: .relaxed)
     try expectNothingNoted()
     isLoginPage.store(false, ordering: .relaxed)
-    for path in try bucket.files(below: "") { try bucket.remove(path.description) }
+    for path in try bucket.files(below: "originals") { try bucket.remove("originals/\(path)") }
     try bucket.removeMarker()
     try expectNothingNoted()
   }
@@ -329,7 +329,7 @@ struct BucketTests {
     let run = try workspace.program.start(["run"])
     try run.wait(for: "the upload of two files") {
       isAsked.load(ordering: .relaxed)
-        && bucket.exists(OriginalLayout.path(of: stored).description)
+        && bucket.exists("originals/\(OriginalLayout.path(of: stored))")
     }
     run.signal(SIGKILL)
     _ = try run.wait(within: 30)
@@ -448,13 +448,13 @@ struct BucketTests {
     let moved = try #require(try workspace.json("move-originals").of("moved").first)
     #expect(moved["copied"] == 5 && moved["removed"] == 5)
     #expect(try workspace.files(below: "library/originals") == [])
-    #expect(try bucket.files(below: "") == paths)
+    #expect(try bucket.files(below: "originals") == paths)
     #expect(try workspace.assets() == before)
     #expect(try workspace.json("verify").summary["problems"] == 0)
     #expect(try workspace.json("move-originals").of("moved").first?["copied"] == 0)
     try workspace.json("move-originals", "library")
     try workspace.configure()
-    #expect(try bucket.files(below: "") == [])
+    #expect(try bucket.files(below: "originals") == [])
     #expect(try workspace.files(below: "library/originals") == paths)
     #expect(try workspace.assets() == before)
     try workspace.expectSound()
@@ -482,14 +482,14 @@ struct BucketTests {
     #expect(try workspace.files(below: "library/incoming") == [])
     try workspace.write(whole, to: damaged)
     // Of another size, under the name of one that is yet to be copied.
-    let wrong = "\(paths[69])"
+    let wrong = "originals/\(paths[69])"
     try bucket.remove(wrong)
     try bucket.write([1, 2, 3], to: wrong)
     let moved = try workspace.json("move-originals", BytePath(bucket.location), "--keep").of(
       "moved")
     #expect(moved.first?["removed"] == 0)
     #expect(try workspace.files(below: "library/originals") == paths)
-    #expect(try bucket.files(below: "") == paths)
+    #expect(try bucket.files(below: "originals") == paths)
     #expect(try workspace.json("verify").summary["problems"] == 0)
     let back = try workspace.json("move-originals", "library").of("moved").first
     #expect(back?["copied"] == 0 && back?["removed"] == 70)

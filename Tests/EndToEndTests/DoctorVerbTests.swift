@@ -94,7 +94,9 @@ struct DoctorVerbTests {
     #expect(check?["state"] == (isPossible ? "ok" : "warning"), "\(outcome.output)")
   }
 
-  @Test("A machine that is fit passes, beside a running watch, and nothing is left behind")
+  @Test(
+    "A machine that is fit passes, beside a running watch, and nothing is left behind",
+    .about(.soundMachine))
   func healthy() throws {
     let workspace = try Workspace()
     try workspace.put(try Pictures.jpeg(width: 64, height: 48), as: "a.jpg")
@@ -158,7 +160,7 @@ struct DoctorVerbTests {
     #expect(open["serve"]?["detail"] == "No sandbox.")
   }
 
-  @Test("A broken plugin is a warning, and a failure where a stage uses it")
+  @Test("A broken plugin is a warning, and a failure where a stage uses it", .about(.soundMachine))
   func brokenPlugin() throws {
     let workspace = try Workspace()
     try workspace.makeFolder(workspace.root.appending("own"))
@@ -197,7 +199,8 @@ struct DoctorVerbTests {
     #expect(found["decode dng"]?["advice"]?.string?.contains("libraw20") == true)
   }
 
-  @Test("A format that can't be decoded is a warning that names what to install")
+  @Test(
+    "A format that can't be decoded is a warning that names what to install", .about(.soundMachine))
   func missingDecoder() throws {
     let workspace = try Workspace()
     let answer = #"""
@@ -286,6 +289,7 @@ struct DoctorVerbTests {
 
   @Test(
     "A source that can't be read fails, as does one that can't be emptied if its files are moved",
+    .about(.soundMachine),
     .enabled(if: Unprivileged.isPossible, "The program's folder is not open to other users."))
   func sources() throws {
     let workspace = try Workspace()

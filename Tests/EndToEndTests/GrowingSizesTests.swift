@@ -53,6 +53,8 @@ struct GrowingSizesTests {
     // A fresh one is made as ever, with all sizes.
     try workspace.json("rebuild-catalog")
     #expect(try run(["preview": 128], storage: storage).count == 1)
+    // In PostgreSQL the files of a catalog that is gone have other names.
+    if TestServers.areAsked { try workspace.json("gc", "--yes") }
     try isWhole()
   }
 

@@ -16,7 +16,7 @@ struct LibraryCancellingTests {
     let workspace = try Workspace(stages: [])
     for index in 0..<5 { try workspace.put("\(index)", as: BytePath("\(index).txt")) }
     try workspace.json("run")
-    return (workspace, try await Library.open(at: workspace.library.description))
+    return (workspace, try await workspace.openLibrary())
   }
 
   @Test("A read that has begun is interrupted, and the next one is not")

@@ -19,7 +19,7 @@ struct LibraryEditTests {
   }
 
   private func library(of workspace: Workspace) async throws -> Library {
-    try await Library.open(at: workspace.library.description)
+    try await workspace.openLibrary()
   }
 
   private struct Refusal: Error {}

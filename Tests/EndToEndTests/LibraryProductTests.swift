@@ -21,7 +21,7 @@ struct LibraryProductTests {
   }
 
   private func library(of workspace: Workspace) async throws -> Library {
-    try await Library.open(at: workspace.library.description)
+    try await workspace.openLibrary()
   }
 
   @Test("Assets are found, sorted, counted, put into sections and read page by page")
@@ -130,11 +130,8 @@ struct LibraryProductTests {
     await #expect(throws: CancellationError.self) {
       try await library.readOriginal(of: asset.id) { _ in throw CancellationError() }
     }
-    try Unprivileged.shell(
-      """
-      file=$(find library/originals -type f -name '*\(asset.digest.suffix(40))')
-      chmod u+w "$file"; printf X > "$file"
-      """, in: workspace)
+    let original = "library/originals/\(asset.digest.prefix(2))/\(asset.digest)"
+    try workspace.damage(BytePath(original), Array("X".utf8))
     let damaged = await #expect(throws: LibraryError.self) {
       try await library.readOriginal(of: asset.id) { _ in }
     }
@@ -237,7 +234,9 @@ struct LibraryProductTests {
     #expect(asset == nil)
   }
 
-  @Test("The example builds outside of this package, and prints what list does")
+  // It is given no database.
+  @Test(
+    "The example builds outside of this package, and prints what list does", .about(.catalogFile))
   func example() throws {
     let workspace = try made()
     let root = Checkout.root.path

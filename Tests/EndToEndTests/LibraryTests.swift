@@ -30,9 +30,7 @@ struct LibraryTests {
     try workspace.json("run")
     let before = try workspace.state()
     let keys = try workspace.assets().map { $0["id"] }
-    for suffix in ["", "-wal", "-shm"] {
-      unlink(workspace.library.appending("catalog.sqlite\(suffix)").description)
-    }
+    try workspace.removeCatalog()
     try workspace.put("later", as: "later.txt")
     for words: [BytePath] in [["run"], ["list"], ["verify"], ["status"]] {
       let outcome = try workspace.program.run(words)
@@ -42,7 +40,7 @@ struct LibraryTests {
     #expect(!workspace.exists("library/catalog.sqlite") && workspace.exists("inbox/later.txt"))
     #expect(try workspace.json("rebuild-catalog").first?["assets"] == 2)
     #expect(try workspace.assets().map { $0["id"] } == keys)
-    #expect(unlink(workspace.inbox.appending("later.txt").description) == 0)
+    try workspace.remove("inbox/later.txt")
     try workspace.json("run")
     #expect(try workspace.state() == before)
     // Rebuilding an intact one keeps the old catalog aside, and nothing else changes.
@@ -63,9 +61,8 @@ struct LibraryTests {
     }
     let first = try #require(paths.first { (try? workspace.read($0)) == Array("precious".utf8) })
     let second = try #require(paths.first { $0 != first })
-    chmod(first.description, 0o644)
-    try workspace.write(Array("Precious".utf8), to: first)
-    #expect(unlink(second.description) == 0)
+    try workspace.damage(first, Array("Precious".utf8))
+    try workspace.remove(second)
     let problems = try workspace.json("verify", exit: 3)
     #expect(
       Set(problems.of("problem").map { $0["kind"]?.string }) == [
@@ -84,7 +81,9 @@ struct LibraryTests {
     try workspace.expectSound()
   }
 
-  @Test("sha256sum alone can check the originals, which are read-only and the owner's")
+  @Test(
+    "sha256sum alone can check the originals, which are read-only and the owner's",
+    .about(.originals))
   func withoutProgram() throws {
     let workspace = try Workspace()
     for index in 0..<4 { try workspace.put("file \(index)", as: BytePath("\(index)")) }
@@ -112,7 +111,7 @@ struct LibraryTests {
     try workspace.json("run")
     let marker = String(decoding: try workspace.read("library/library.json"), as: UTF8.self)
     try workspace.write(
-      Array(marker.replacing(#/"format"\s*:\s*1/#, with: "\"format\": 99").utf8),
+      Array(marker.replacing(#/"format"\s*:\s*\d+/#, with: "\"format\": 99").utf8),
       to: "library/library.json")
     try workspace.put("more", as: "b.txt")
     let outcome = try workspace.run("run", "--json")

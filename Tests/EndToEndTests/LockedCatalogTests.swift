@@ -35,7 +35,7 @@ private struct HeldTransaction {
 }
 
 @Suite(
-  "A catalog that another program keeps locked", .timeLimit(.minutes(5)),
+  "A catalog that another program keeps locked", .timeLimit(.minutes(5)), .about(.catalogFile),
   .enabled(if: access("/usr/bin/sqlite3", X_OK) == 0, "needs sqlite3"))
 struct LockedCatalogTests {
   private func filled() throws -> Workspace {

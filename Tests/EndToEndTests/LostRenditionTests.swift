@@ -4,7 +4,7 @@ import PipelineModel
 import Testing
 
 /// The database of renditions beside the catalog, as users meet it.
-@Suite("Renditions in a database", .timeLimit(.minutes(5)))
+@Suite("Renditions in a database", .timeLimit(.minutes(5)), .about(.catalogFile))
 struct LostRenditionTests {
   private func filled() throws -> Workspace {
     let workspace = try Workspace(

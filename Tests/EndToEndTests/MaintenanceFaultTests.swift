@@ -15,7 +15,7 @@ struct MaintenanceFaultTests {
   }
 
   @Test(
-    "A kill or a failure at any call loses nothing", arguments: MaintenanceBench.Scenario.allCases)
+    "A kill or a failure at any call loses nothing", arguments: MaintenanceBench.Scenario.all)
   func strike(scenario: MaintenanceBench.Scenario) throws {
     let bench = try MaintenanceBench(scenario)
     let total = try bench.undisturbed().calls

@@ -194,8 +194,7 @@ struct MaintenanceTests {
     try workspace.json("import", good)
     let path = try #require(try workspace.files(below: "library/originals").first)
     let original = workspace.library.appending("originals").appending(path)
-    chmod(original.description, 0o644)
-    try workspace.write(Array("Precious".utf8), to: original)
+    try workspace.damage(original, Array("Precious".utf8))
     let problems = try workspace.json("verify", exit: 3)
     #expect(problems.of("problem").map { $0["kind"] } == ["original-damaged"])
     #expect(problems.summary["complete"] == true && problems.summary["repaired"] == 0)
@@ -206,20 +205,20 @@ struct MaintenanceTests {
     #expect(try workspace.json("verify").summary["problems"] == 0)
     #expect(try workspace.files(below: "library/damaged").count == 1)
     // Put aside on request, and healed in the same way.
-    chmod(original.description, 0o644)
-    try workspace.write(Array("Precious".utf8), to: original)
+    try workspace.damage(original, Array("Precious".utf8))
     let events = try workspace.json("verify", "--repair", exit: 3)
     #expect(events.summary["setAside"] == 1 && events.summary["repaired"] == 0)
     let told = try #require(events.of("repair").first)
     #expect(told["action"] == "set-aside" && told["kind"] == "original-damaged")
-    #expect(told["path"]?.string == original.description)
-    #expect(told["message"]?.string?.contains("“\(original)” was damaged") == true)
+    let place = workspace.bucket.map { "\($0.location)/originals/\(path)" } ?? "\(original)"
+    #expect(told["path"]?.string == place)
+    #expect(told["message"]?.string?.contains("“\(place)” was damaged") == true)
     #expect(!workspace.exists(original))
     try expectDamage("original-damaged", in: workspace)
     #expect(try workspace.files(below: "library/damaged").count == 2)
     // Now it is missing, and nothing can be done.
     let left = try workspace.run("verify", "--repair")
-    #expect(left.exitCode == 3 && left.errors.contains("left: “\(original)” stays as it is"))
+    #expect(left.exitCode == 3 && left.errors.contains("left: “\(place)” stays as it is"))
     #expect(try workspace.run("import", good).exitCode == 0)
     try expectDamage(nil, in: workspace)
     #expect(try workspace.json("verify").summary["problems"] == 0)
@@ -243,7 +242,10 @@ struct MaintenanceTests {
     }
   }
 
-  @Test("verify --repair makes renditions again", arguments: ["file", "database"])
+  // Those in PostgreSQL have tests of their own.
+  @Test(
+    "verify --repair makes renditions again",
+    arguments: TestServers.areAsked ? ["file"] : ["file", "database"])
   func repair(storage: String) throws {
     let workspace = try Workspace(
       stages: Workspace.stages(thumbnails: ["storage": .string(storage)]))
@@ -333,7 +335,9 @@ struct MaintenanceTests {
       if summary["complete"] == true { break }
       #expect(workspace.exists("library/verify.json"))
     }
-    #expect(checked == 5 && rounds == 5 && !workspace.exists("library/verify.json"))
+    // Several originals of a bucket are read at once.
+    let least = TestServers.areAsked ? 1 : 5
+    #expect(checked == 5 && rounds == least && !workspace.exists("library/verify.json"))
     #expect(try workspace.run("verify", "--time-limit", "soon").exitCode == 2)
     try workspace.expectSound()
   }

@@ -21,8 +21,8 @@ struct ProductPictureTests {
   private func open(
     _ workspace: Workspace, program: String? = BuiltProgram.path.description
   ) async throws -> Library {
-    try await Library.open(
-      at: workspace.library.description, program: program,
+    try await workspace.openLibrary(
+      program: program,
       configuration: workspace.root.appending("pipeline.json").description)
   }
 
@@ -54,8 +54,8 @@ struct ProductPictureTests {
     let (workspace, _, asset) = try await made()
     let other = try Workspace()
     try other.json("run")
-    let library = try await Library.open(
-      at: workspace.library.description, program: BuiltProgram.path.description,
+    let library = try await workspace.openLibrary(
+      program: BuiltProgram.path.description,
       configuration: other.root.appending("pipeline.json").description)
     let error = await #expect(throws: LibraryError.self) {
       try await library.picture(of: asset.id, PictureRequest(maxPixelSize: 100))

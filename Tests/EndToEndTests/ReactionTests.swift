@@ -7,7 +7,7 @@ import Testing
 /// What the program does when a disk, a reader or a user does not go along.
 @Suite("Reactions", .timeLimit(.minutes(5)))
 struct ReactionTests {
-  @Test("The bytes of a renamed file that can't be flushed go to a new inode")
+  @Test("The bytes of a renamed file that can't be flushed go to a new inode", .about(.originals))
   func failedFlush() throws {
     let shimFolder = try TemporaryFolder()
     let shim = try PreloadShim(in: shimFolder.path)
@@ -89,7 +89,7 @@ struct ReactionTests {
     #expect(quiet.exitCode == 0 && quiet.signal == nil && quiet.errors == "")
   }
 
-  @Test("SIGINT ends verify at once")
+  @Test("SIGINT ends verify at once", .about(.originals))
   func interruptedVerify() throws {
     let workspace = try Workspace()
     try workspace.put("hello", as: "a.txt")

@@ -289,11 +289,14 @@ struct RefusalTests {
     case "library":
       let text = String(decoding: try workspace.read("library/library.json"), as: UTF8.self)
       try workspace.write(
-        Array(text.replacing(#/"format"\s*:\s*1/#, with: "\"format\": 2").utf8),
+        Array(text.replacing(#/"format"\s*:\s*\d+/#, with: "\"format\": 99").utf8),
         to: "library/library.json")
     case "catalog":
-      try Unprivileged.shell(
-        "sqlite3 library/catalog.sqlite 'PRAGMA user_version = 99'", in: workspace)
+      let sql =
+        workspace.database == nil
+        ? "sqlite3 library/catalog.sqlite 'PRAGMA user_version = 99'"
+        : "psql -Xq '\(workspace.database?.uri ?? "")' -c 'UPDATE pipeline.schema_version SET version = 99'"
+      try Unprivileged.shell(sql, in: workspace)
     default:
       // A fact of a kind that this version does not know, otherwise as it has to be.
       try Unprivileged.shell(

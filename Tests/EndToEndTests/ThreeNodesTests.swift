@@ -37,7 +37,7 @@ struct ThreeNodesTests: WorkSuite {
     }
     try run.wait(for: "all jobs") { try count("ledger WHERE state = 'done'") == 24 }
     #expect(try count("attempt WHERE outcome = 'done'") == 24)
-    #expect(try bucket.files(below: "").count == 12)
+    #expect(try bucket.files(below: "originals").count == 12)
     #expect(try count("source WHERE encode(path, 'escape') LIKE '//second/%inbox-second'") == 1)
     run.signal(SIGTERM)
     #expect(try run.wait(within: 60).exitCode == 143)

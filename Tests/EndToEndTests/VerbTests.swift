@@ -117,8 +117,8 @@ struct VerbTests {
   }
 
   @Test(
-    "Paths of moved files are told of, taken again and undone without rows, in an older catalog too"
-  )
+    "Paths of moved files are told of, taken again and undone without rows, in an older catalog too",
+    .about(.catalogFile))
   func movedPaths() throws {
     let workspace = try Workspace(stages: [])
     for name in ["a", "b", "c"] { try workspace.put(name, as: BytePath(name)) }

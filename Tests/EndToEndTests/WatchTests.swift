@@ -142,9 +142,11 @@ struct WatchTests {
     }
     bench.run.signal(SIGCONT)
     // To count what was told would mean to read all of it each time.
-    let inbox = try Descriptor.openFolder(bench.workspace.inbox)
+    let folders = try [bench.workspace.inbox, bench.workspace.library.appending("incoming")].map {
+      try Descriptor.openFolder($0)
+    }
     let end = ContinuousClock.now + .seconds(300)
-    while ContinuousClock.now < end, try inbox.entries().count > 0 {
+    while ContinuousClock.now < end, try folders.contains(where: { try $0.entries().count > 0 }) {
       usleep(250_000)
     }
     let events = try bench.end()
@@ -193,11 +195,8 @@ struct WatchTests {
     #expect(try workspace.json("run", exit: 3).of("job").first?["class"] == "transient")
     try SmallPlugin.write(into: workspace)
     // Half a minute is what everybody waits but a test.
-    try Unprivileged.shell(
-      """
-      sqlite3 library/catalog.sqlite "UPDATE ledger SET not_before =
-        (CAST(strftime('%s', 'now') AS INTEGER) + 2) * 1000000 WHERE not_before > 0"
-      """, in: workspace)
+    let soon = Int(Date.now.timeIntervalSince1970 + 2) * 1_000_000
+    try workspace.change("UPDATE ledger SET not_before = \(soon) WHERE not_before > 0")
     let watch = try workspace.program.start(["watch", "--json"])
     let end = ContinuousClock.now + .seconds(60)
     var state: JSONValue?
@@ -304,10 +303,9 @@ struct WatchTests {
     let original = workspace.library.appending("originals")
       .appending(try #require(try workspace.files(below: "library/originals").first))
     if kind == 0 {
-      try #require(unlink(original.description) == 0)
+      try workspace.remove(original)
     } else {
-      try #require(chmod(original.description, 0o600) == 0)
-      try workspace.write(Array("the Only copy, thrice".utf8), to: original)
+      try workspace.damage(original, Array("the Only copy, thrice".utf8))
     }
     try workspace.put(bytes, as: "third")
     try bench.waitFor("the third") { $0.of("file").count == 3 }

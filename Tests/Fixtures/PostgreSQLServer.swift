@@ -167,6 +167,34 @@ package final class PostgreSQLServer: Sendable {
     return try address(of: "test\(number)")
   }
 
+  /// Makes a copy of a database that no program uses.
+  package func copy(_ original: DatabaseLocation) throws -> DatabaseLocation {
+    try endSessions(of: original)
+    return try makeDatabase("TEMPLATE \(Self.name(of: original))")
+  }
+
+  /// Makes a database anew as a copy.
+  package func replace(_ database: DatabaseLocation, by copy: DatabaseLocation) throws {
+    let connection = try PostgreSQLConnection(try address(of: "postgres"), applicationName: "tests")
+    defer { connection.close() }
+    let name = Self.name(of: database)
+    try connection.execute("DROP DATABASE \(name) WITH (FORCE)")
+    try connection.execute("CREATE DATABASE \(name) TEMPLATE \(Self.name(of: copy))")
+  }
+
+  /// Ends what programs have left that were killed.
+  private func endSessions(of database: DatabaseLocation) throws {
+    let connection = try PostgreSQLConnection(try address(of: "postgres"), applicationName: "tests")
+    defer { connection.close() }
+    let sessions = "pg_stat_activity WHERE datname = '\(Self.name(of: database))'"
+    try connection.execute(
+      "DO $$ BEGIN PERFORM pg_terminate_backend(pid, 10000) FROM \(sessions); END $$")
+  }
+
+  private static func name(of database: DatabaseLocation) -> Substring {
+    database.uri.dropFirst("postgresql:///".count).prefix { $0 != "?" }
+  }
+
   /// What makes a database on the small disk.
   package func onSmallDisk() throws -> String {
     let connection = try PostgreSQLConnection(try address(of: "postgres"), applicationName: "tests")
@@ -213,7 +241,7 @@ extension PostgreSQLServer {
   package func networkAddress(
     of address: DatabaseLocation, _ parameters: String
   ) throws -> DatabaseLocation {
-    let name = address.uri.dropFirst("postgresql:///".count).prefix { $0 != "?" }
+    let name = Self.name(of: address)
     return try DatabaseLocation(
       "postgresql://localhost:\(port ?? 0)/\(name)?hostaddr=127.0.0.1&user=pipeline&\(parameters)")
   }

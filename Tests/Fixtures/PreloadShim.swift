@@ -1,12 +1,15 @@
 package import PipelineModel
 
-/// A library to be preloaded that counts the calls by which a process changes files, and strikes at one.
+/// A library to be preloaded that counts the calls by which a process changes files, or asks servers to change something,
+/// and strikes at one.
 ///
 /// It counts over the whole process; strace counts each thread by itself and so
 /// strikes at a fraction of the calls only.
 package struct PreloadShim: Sendable {
   /// The compiled library.
   package let path: BytePath
+  /// Whether calls that send something to servers count, too.
+  private let countsSends: Bool
 
   /// What happens at the chosen call.
   package enum Strike: String, Sendable, CaseIterable {
@@ -14,14 +17,15 @@ package struct PreloadShim: Sendable {
     case kill
     /// SIGKILL after half of what a write was to write; other calls as `kill`.
     case tear
-    /// The call fails with EIO.
+    /// The call fails with EIO, or with ECONNRESET if it sends something.
     case ioError
     /// The call fails with ENOSPC.
     case noSpace
   }
 
   /// Compiles `Tests/C/preload.c` into a folder.
-  package init(in folder: BytePath) throws {
+  package init(in folder: BytePath, countsSends: Bool = false) throws {
+    self.countsSends = countsSends
     path = folder.appending("preload.so")
     try CompiledC.library("preload").write(to: path)
   }
@@ -31,15 +35,21 @@ package struct PreloadShim: Sendable {
   /// Beside it, in a file with `.kinds` behind its name, is for each call `w` if it writes bytes, else
   /// `-`.
   package func counting(into file: BytePath) -> [String: String] {
-    ["LD_PRELOAD": path.description, "PIPELINE_PRELOAD_COUNT": file.description]
+    variables(["PIPELINE_PRELOAD_COUNT": file.description])
+  }
+
+  private func variables(_ more: [String: String]) -> [String: String] {
+    var all = more
+    all["LD_PRELOAD"] = path.description
+    if countsSends { all["PIPELINE_PRELOAD_SENDS"] = "1" }
+    return all
   }
 
   /// What makes a process suffer a strike at its n-th call.
   package func striking(_ strike: Strike, at call: Int) -> [String: String] {
-    [
-      "LD_PRELOAD": path.description, "PIPELINE_PRELOAD_CALL": "\(call)",
-      "PIPELINE_PRELOAD_STRIKE": strike.rawValue,
-    ]
+    variables([
+      "PIPELINE_PRELOAD_CALL": "\(call)", "PIPELINE_PRELOAD_STRIKE": strike.rawValue,
+    ])
   }
 
   /// What makes the n-th fsync of a file fail, counted over paths with a piece of text only.

@@ -22,15 +22,14 @@ struct DamageTests {
     try workspace.json("run")
     let digest = try #require(try workspace.asset(named: "a.jpg")["digest"]?.string)
     let path = workspace.library.appending(BytePath("originals/\(digest.prefix(2))/\(digest)"))
-    try #require(chmod(path.description, 0o644) == 0)
     switch damage {
     case .bit:
       var damaged = bytes
       damaged[bytes.count / 2] ^= 0x10
-      try workspace.write(damaged, to: path)
-    case .empty: try workspace.write([], to: path)
-    case .cut: try workspace.write(Array(bytes.dropLast()), to: path)
-    case .missing: try #require(unlink(path.description) == 0)
+      try workspace.damage(path, damaged)
+    case .empty: try workspace.damage(path, [])
+    case .cut: try workspace.damage(path, Array(bytes.dropLast()))
+    case .missing: try workspace.remove(path)
     }
     let problem = try #require(try workspace.json("verify", exit: 3).of("problem").first)
     #expect(problem["kind"] == (damage == .missing ? "original-missing" : "original-damaged"))
@@ -44,7 +43,9 @@ struct DamageTests {
     try workspace.expectSound()
   }
 
-  @Test("An original with a link, a folder or a pipe in its place ends no verb, and is put aside")
+  @Test(
+    "An original with a link, a folder or a pipe in its place ends no verb, and is put aside",
+    .about(.originals))
   func obstructedOriginal() throws {
     let obstacles: [(String) -> Int32] = [
       { symlink("/etc/passwd", $0) }, { mkdir($0, 0o700) }, { mkfifo($0, 0o600) },
@@ -87,7 +88,9 @@ struct DamageTests {
     }
   }
 
-  @Test("A damaged catalog is refused with advice, and rebuilt with the same keys")
+  @Test(
+    "A damaged catalog is refused with advice, and rebuilt with the same keys",
+    .about(.catalogFile))
   func damagedCatalog() throws {
     let (workspace, _) = try FaultScenario.move.makeWorkspace()
     try workspace.json("run")
@@ -110,7 +113,7 @@ struct DamageTests {
     #expect(try workspace.state() == before)
   }
 
-  @Test("A catalog of a newer version is refused, and nothing is written")
+  @Test("A catalog of a newer version is refused, and nothing is written", .about(.catalogFile))
   func newerCatalog() throws {
     let (workspace, _) = try FaultScenario.move.makeWorkspace()
     try workspace.json("run")

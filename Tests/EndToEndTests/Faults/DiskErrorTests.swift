@@ -40,6 +40,7 @@ struct DiskErrorTests {
 
   @Test(
     "Pages that could not be flushed are never flushed again: the bytes go to a new inode",
+    .about(.originals),
     arguments: ["auto", "copy"])
   func failedFlush(take: String) throws {
     let shimFolder = try TemporaryFolder()
@@ -78,6 +79,7 @@ struct DiskErrorTests {
 
   @Test(
     "Of many files that are flushed together, the one that failed goes to a new inode",
+    .about(.originals),
     arguments: ["auto", "copy"])
   func failedFlushOfOne(take: String) throws {
     let run = try flushedTogether(take, .ioError, atSync: 3, of: "/incoming/")
@@ -88,7 +90,7 @@ struct DiskErrorTests {
   }
 
   @Test(
-    "Where the flush of all files together fails, each is flushed by itself",
+    "Where the flush of all files together fails, each is flushed by itself", .about(.originals),
     arguments: [PreloadShim.Strike.ioError, .noSpace])
   func failedFlushOfAll(strike: PreloadShim.Strike) throws {
     // The bytes of eight files come first, then the flush of them together.
@@ -151,7 +153,9 @@ struct DiskErrorTests {
     return result
   }
 
-  @Test("A catalog that can't be flushed ends the run with 1, and the next run makes all good")
+  @Test(
+    "A catalog that can't be flushed ends the run with 1, and the next run makes all good",
+    .about(.catalogFile))
   func failedCommit() throws {
     let shimFolder = try TemporaryFolder()
     let shim = try PreloadShim(in: shimFolder.path)

@@ -15,20 +15,27 @@ struct JournalTests {
   private static let stored = #""fact":"stored""#
 
   /// Moments that every taking has, in their order.
-  private static let common: [Moment] = [
+  private static let common =
+    journal + (TestServers.areAsked ? [] : folder)
+
+  /// Those of what servers take the place of.
+  private static let folder = [
+    Moment(.before, .rename, of: "/originals/"),
+    Moment(.after, .rename, of: "/originals/"),
+    Moment(.before, .write, of: "/catalog.sqlite-wal", behind: stored),
+    Moment(.before, .flush, of: "/catalog.sqlite-wal", behind: stored),
+    Moment(.after, .flush, of: "/catalog.sqlite-wal", behind: stored),
+  ]
+
+  private static let journal = [
     Moment(.before, .write, of: "/manifest/", containing: intent),
     Moment(.after, .write, of: "/manifest/", containing: intent),
     Moment(.after, .flush, of: "/manifest/", behind: intent),
     Moment(.before, .chmod, of: "/incoming/"),
     Moment(.after, .chmod, of: "/incoming/"),
-    Moment(.before, .rename, of: "/originals/"),
-    Moment(.after, .rename, of: "/originals/"),
     Moment(.before, .write, of: "/manifest/", containing: stored),
     Moment(.after, .write, of: "/manifest/", containing: stored),
     Moment(.after, .flush, of: "/manifest/", behind: stored),
-    Moment(.before, .write, of: "/catalog.sqlite-wal", behind: stored),
-    Moment(.before, .flush, of: "/catalog.sqlite-wal", behind: stored),
-    Moment(.after, .flush, of: "/catalog.sqlite-wal", behind: stored),
   ]
 
   /// The moments at which the source goes.
@@ -68,7 +75,7 @@ struct JournalTests {
   }
 
   @Test(
-    "A file is stored itself if the equal one before it could not be stored",
+    "A file is stored itself if the equal one before it could not be stored", .about(.originals),
     arguments: Transfer.allCases, ["discard", "keep", "file", "asset"])
   func equalFiles(take: Transfer, duplicates: String) throws {
     let workspace = try Self.makeWorkspace(take, duplicates: duplicates)

@@ -28,7 +28,7 @@ struct NetworkTests {
         return text.contains("\"polled\"") && text.contains(name)
       }
       try workspace.put("dropped", as: "a.txt")
-      try waitUntil("the file") { try workspace.files(below: "inbox") == [] }
+      try waitUntil("the file") { try watch.eventsSoFar().outcome("a.txt") == "imported" }
       watch.signal(SIGTERM)
       #expect(try watch.wait(within: 15).exitCode == 143)
       workspace.program.environment = clean

@@ -23,7 +23,8 @@ struct OverlayTests {
     return workspace
   }
 
-  @Test("The originals of a library that an overlay shows as a source lose nothing")
+  @Test(
+    "The originals of a library that an overlay shows as a source lose nothing", .about(.originals))
   func originals() throws {
     let workspace = try filled()
     let before = try workspace.files(below: workspace.library.appending("originals"))

@@ -12,7 +12,8 @@ import Testing
 /// The calls of a run are recorded with what they wrote. For a moment in that
 /// record the disk is built that would be found, and a run has to make it good.
 /// With `PIPELINE_FAULTS=1` the power is cut before and after each flush.
-@Suite("Faults: power loss", .timeLimit(.minutes(60)), .seeded)
+@Suite(
+  "Faults: power loss", .timeLimit(.minutes(60)), .seeded, .about(.modelledDisk))
 struct PowerLossTests {
   /// Without the source on another file system, whose losses the model does not have.
   static let scenarios = FaultScenario.allCases.filter { $0 != .otherFileSystem }

@@ -62,7 +62,9 @@ struct SpaceTests {
     #expect(try workspace.json("verify").summary["problems"] == 0)
   }
 
-  @Test("No inodes left: what can't be taken stays in its folder, and is taken later")
+  @Test(
+    "No inodes left: what can't be taken stays in its folder, and is taken later",
+    .about(.originals))
   func inodes() throws {
     let source = try TemporaryFolder()
     let disk = try MemoryDisk("size=64m,nr_inodes=70")

@@ -92,16 +92,7 @@ final class HostilePluginTests {
 
   /// Asks, or changes, the catalog while no program works on it.
   private func shell(_ sql: String) throws -> String {
-    let process = Process()
-    process.executableURL = URL(filePath: "/usr/bin/sqlite3")
-    process.arguments = [workspace.library.appending("catalog.sqlite").description, sql]
-    let pipe = Pipe()
-    process.standardOutput = pipe
-    try process.run()
-    let output = try pipe.fileHandleForReading.readToEnd() ?? Data()
-    process.waitUntilExit()
-    try #require(process.terminationStatus == 0, "\(sql)")
-    return String(decoding: output, as: UTF8.self).trimmingCharacters(in: .newlines)
+    try workspace.change(sql).joined(separator: "\n")
   }
 
   @Test("One that hangs is ended at its time", arguments: ["hang", "stubborn"])

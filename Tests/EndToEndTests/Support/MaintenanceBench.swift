@@ -15,6 +15,9 @@ final class MaintenanceBench {
     /// The first run of a library whose catalog an older version wrote.
     case migrate
 
+    /// An older version wrote files only.
+    static let all = allCases.filter { $0 != .migrate || !TestServers.areAsked }
+
     fileprivate var verb: [BytePath] {
       switch self {
       case .undo: ["undo"]
@@ -33,6 +36,8 @@ final class MaintenanceBench {
   private let elsewhere: SharedMemoryFolder
   private let shimFolder: TemporaryFolder
   private let backup: TemporaryFolder
+  /// What servers had then.
+  private var saved: SavedServers?
   private let shim: PreloadShim
   private var reference: (calls: Int, state: [String])?
 
@@ -40,7 +45,7 @@ final class MaintenanceBench {
     self.scenario = scenario
     shimFolder = try TemporaryFolder()
     backup = try TemporaryFolder()
-    shim = try PreloadShim(in: shimFolder.path)
+    shim = try PreloadShim(in: shimFolder.path, countsSends: TestServers.areAsked)
     elsewhere = try SharedMemoryFolder()
     workspace = try Workspace(
       sources: [
@@ -90,6 +95,7 @@ final class MaintenanceBench {
       """
       cp -a library inbox '\(backup.path)'; mkdir '\(backup.path)/elsewhere'
       """, in: workspace)
+    saved = try workspace.saveServers()
   }
 
   private func restore() throws {
@@ -98,6 +104,7 @@ final class MaintenanceBench {
       rm -rf library inbox; find '\(elsewhere.path)' -mindepth 1 -delete
       cp -a '\(backup.path)/library' '\(backup.path)/inbox' .
       """, in: workspace)
+    if let saved { try workspace.restoreServers(saved) }
   }
 
   /// The verb without a fault: how many calls it makes, and what it comes to.
@@ -139,8 +146,9 @@ final class MaintenanceBench {
   private func perform(with environment: [String: String] = [:]) throws -> BuiltProgramOutcome {
     var program = workspace.program
     program.environment.merge(environment) { $1 }
-    if scenario == .edit { program.program = BuiltProgram.path.parent.appending("edit-probe") }
-    return try program.run(scenario.verb)
+    guard scenario == .edit else { return try program.run(scenario.verb) }
+    program.program = BuiltProgram.path.parent.appending("edit-probe")
+    return try program.run(scenario.verb + (workspace.database.map { [BytePath($0.uri)] } ?? []))
   }
 
   /// Whether an edit was done as a whole or not at all, whatever it reported, and done if it said so.
@@ -183,8 +191,8 @@ final class MaintenanceBench {
     lines += try workspace.query(
       """
       SELECT 'setting ' || key || ' ' || value FROM setting WHERE key IN ('pictures', 'counters');
-      SELECT 'picture ' || replace(name, char(10), '?') || ' ' || ifnull(kind, '') || ' '
-        || ifnull(width, '') || ' ' || ifnull(rating, '') FROM picture;
+      SELECT 'picture ' || replace(name, '\n', '?') || ' ' || coalesce(kind, '') || ' '
+        || coalesce(CAST(width AS TEXT), '') || ' ' || coalesce(CAST(rating AS TEXT), '') FROM picture;
       """)
     for folder in [workspace.inbox, elsewhere.path] {
       for path in try workspace.files(below: folder) {

@@ -13,7 +13,7 @@ extension Workspace {
     _ comment: Comment? = nil, at location: SourceLocation = #_sourceLocation
   ) throws {
     try expectSoundLibrary(comment, at: location)
-    #expect(try integrity() == "ok", comment, sourceLocation: location)
+    if database == nil { #expect(try integrity() == "ok", comment, sourceLocation: location) }
     #expect(try wrongCounters() == [], comment, sourceLocation: location)
     #expect(try wrongRenditions() == [], comment, sourceLocation: location)
   }
@@ -87,8 +87,8 @@ extension Workspace {
   /// What the catalog counted otherwise than its tables say.
   func wrongCounters() throws -> [String] {
     let counts = [
-      "original": "count(*), total(size) FROM original",
-      "rendition": "count(*), total(bytes) FROM rendition",
+      "original": "count(*), coalesce(sum(size), 0) FROM original",
+      "rendition": "count(*), coalesce(sum(bytes), 0) FROM rendition",
       "asset": "count(*), 0 FROM asset",
       "job": "count(*), 0 FROM job",
       "path": """
@@ -96,15 +96,15 @@ extension Workspace {
         AND (inode IS NOT NULL OR state NOT IN ('imported', 'duplicate', 'returned'))) FROM sighting
       """,
       "impliedPath": """
-      count(DISTINCT source || ' ' || hex(path)), 0 FROM asset
-        WHERE (source, path) NOT IN (SELECT source, path FROM sighting)
+      count(*), 0 FROM (SELECT DISTINCT source, path FROM asset
+        WHERE (source, path) NOT IN (SELECT source, path FROM sighting)) AS implied
       """,
     ]
     return try query(
       counts.sorted { $0.key < $1.key }.map { kind, made in
         """
-        SELECT '\(kind)', * FROM (SELECT \(made))
-        EXCEPT SELECT '\(kind)', total(rows), total(amount) FROM counter WHERE kind = '\(kind)';
+        SELECT '\(kind)', * FROM (SELECT \(made)) AS made EXCEPT
+        SELECT '\(kind)', coalesce(sum(rows), 0), coalesce(sum(amount), 0) FROM counter WHERE kind = '\(kind)';
         """
       }.joined())
   }
@@ -112,6 +112,15 @@ extension Workspace {
   /// What is wrong with the database of renditions: damage, bytes that no row names or that a row
   /// misses, and bytes that are still in the catalog.
   func wrongRenditions() throws -> [String] {
+    if database != nil {
+      // A foreign key keeps bytes without a row away.
+      return try query(
+        """
+        SELECT 'missing, or not named', name FROM rendition
+        LEFT JOIN rendition_bytes ON rendition_bytes.rendition = rendition.id
+        WHERE (path IS NULL) <> (rendition_bytes.rendition IS NOT NULL)
+        """)
+    }
     let named = try query(
       """
       SELECT lower(hex(coalesce(ledger.asset, ledger.digest))) || ' ' || lower(hex(value)) || ' '
@@ -137,12 +146,33 @@ extension Workspace {
       + Set(kept).subtracting(named).sorted().map { "unnamed \($0)" }
   }
 
-  /// Asks the catalog, or another database beside it, by SQLite's own shell; a line for each row.
+  /// Asks the catalog, or another database beside it, by the engine's own shell; a line for each row.
   func query(_ sql: String, of file: BytePath = "catalog.sqlite") throws -> [String] {
+    try shell(
+      sql, database: "default_transaction_read_only=on", options: ["-readonly"], file: file)
+  }
+
+  /// Changes the catalog behind the program's back, without what the program's triggers would do.
+  @discardableResult
+  func change(_ sql: String) throws -> [String] {
+    try shell(
+      sql, database: "session_replication_role=replica", options: [], file: "catalog.sqlite")
+  }
+
+  private func shell(
+    _ sql: String, database setting: String, options: [String], file: BytePath
+  ) throws -> [String] {
     let shell = Process()
-    let catalog = (catalogFolder ?? library).appending(file).description
     shell.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    shell.arguments = (disk?.prefix ?? []) + ["sqlite3", "-readonly", catalog, sql]
+    if let database {
+      shell.arguments = [
+        "PGOPTIONS=-c search_path=pipeline -c \(setting)", "psql", "-XqAt", "-v",
+        "ON_ERROR_STOP=1", database.uri, "-c", sql,
+      ]
+    } else {
+      let catalog = (catalogFolder ?? library).appending(file).description
+      shell.arguments = (disk?.prefix ?? []) + ["sqlite3"] + options + [catalog, sql]
+    }
     let output = Pipe()
     shell.standardOutput = output
     try shell.run()
@@ -193,9 +223,9 @@ extension Workspace {
     // One question instead of a process for each asset: this is asked thousands of times.
     lines += try query(
       """
-      SELECT 'job ' || replace(name, char(10), '?') || ' ' || stage || ' ' || state FROM jobs;
-      SELECT 'path ' || replace(path, char(10), '?') || ' ' || state FROM sightings;
-      SELECT 'said ' || replace(CAST(name AS TEXT), char(10), '?') || ' ' || property || ' ' || text
+      SELECT 'job ' || replace(name, '\n', '?') || ' ' || stage || ' ' || state FROM jobs;
+      SELECT 'path ' || replace(path, '\n', '?') || ' ' || state FROM sightings;
+      SELECT 'said ' || replace(CAST(name AS TEXT), '\n', '?') || ' ' || property || ' ' || text
         || ' ' || applies FROM annotation JOIN asset ON asset.id = annotation.asset;
       """)
     for folder in ["inbox", "library/duplicates", "library/damaged"] {
@@ -203,7 +233,11 @@ extension Workspace {
         lines.append("file \(folder) \(path.lastComponent.printable)")
       }
     }
-    lines += try files(below: "library/renditions").map { "file \($0.printable)" }
+    // In a database, a file's name has the number of its attempt.
+    let attempt = try Regex(#"\.\d+(?=\.[a-z]+$)"#)
+    lines += try files(below: "library/renditions").map { path in
+      "file \(database == nil ? path.printable : path.printable.replacing(attempt, with: ""))"
+    }
     return lines.sorted()
   }
 

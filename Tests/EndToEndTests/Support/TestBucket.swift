@@ -8,7 +8,7 @@ import Testing
 
 /// A place in a bucket of a real S3 server, for the originals of a workspace.
 ///
-/// What tests say about the folder `library/originals`, they say about its objects.
+/// What tests say about the folders `library/originals` and `library/damaged`, they say about its objects.
 struct TestBucket {
   /// What `pipeline.json` has as `originals`.
   let location: String
@@ -25,39 +25,36 @@ struct TestBucket {
     client = try server.client(place)
   }
 
-  /// A bucket for any workspace, if `PIPELINE_TEST_ORIGINALS=bucket` is in the environment.
-  static func ifAsked() throws -> TestBucket? {
-    guard ProcessInfo.processInfo.environment["PIPELINE_TEST_ORIGINALS"] == "bucket" else {
-      return nil
-    }
-    return try TestBucket()
-  }
-
-  private func key(_ path: String) -> String { path.isEmpty ? "originals" : "originals/\(path)" }
-
-  func files(below path: String) throws -> [BytePath] {
+  /// - Parameter folder: a key without its last slash.
+  func files(below folder: String) throws -> [BytePath] {
     var found: [BytePath] = []
-    let prefix = key(path) + "/"
+    let prefix = folder + "/"
     try client.list(prefix) { entry throws(FileError) in
       found.append(BytePath(String(entry.key.dropFirst(prefix.count))))
     }
     return found.sorted(by: <)
   }
 
-  func read(_ path: String) throws -> [UInt8] {
+  func read(_ key: String) throws -> [UInt8] {
     var bytes: [UInt8] = []
-    try client.get(key(path)) { piece throws(FileError) in bytes.append(contentsOf: piece) }
+    try client.get(key) { piece throws(FileError) in bytes.append(contentsOf: piece) }
     return bytes
   }
 
-  func exists(_ path: String) -> Bool { (try? client.size(of: key(path))) != nil }
+  func exists(_ key: String) -> Bool { (try? client.size(of: key)) != nil }
 
-  func write(_ bytes: [UInt8], to path: String) throws {
-    _ = try client.put(
-      .bytes(bytes), as: key(path), digest: SHA256.digest(of: bytes), isNew: false)
+  func write(_ bytes: [UInt8], to key: String) throws {
+    _ = try client.put(.bytes(bytes), as: key, digest: SHA256.digest(of: bytes), isNew: false)
   }
 
-  func remove(_ path: String) throws { try client.remove(key(path)) }
+  func remove(_ key: String) throws { try client.remove(key) }
+
+  /// All that there is, by key.
+  func objects() throws -> [String: [UInt8]] {
+    var keys: [String] = []
+    try client.list("") { entry throws(FileError) in keys.append(entry.key) }
+    return try Dictionary(uniqueKeysWithValues: keys.map { ($0, try read($0)) })
+  }
 
   // MARK: The copy of the manifest
 

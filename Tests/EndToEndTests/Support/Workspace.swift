@@ -4,6 +4,7 @@ import Foundation
 import Glibc
 import Hashing
 import PipelineModel
+import PostgreSQL
 import Testing
 
 /// A temporary folder with `pipeline.json`, an inbox and what the program makes there.
@@ -18,6 +19,8 @@ final class Workspace {
   var catalogFolder: BytePath?
   /// The bucket that has the originals, if the library has not.
   let bucket: TestBucket?
+  /// The database that has the catalog, if all tests shall use servers.
+  let database: DatabaseLocation?
   /// Folders besides the inbox that files were put into.
   private var places: Set<BytePath> = []
 
@@ -26,13 +29,14 @@ final class Workspace {
   /// - Parameters:
   ///   - parent: where it is made; by default in the folder for temporary files.
   ///   - disk: a disk that it is made on, whose whole content it is.
-  ///   - bucket: keeps the originals; by default the library does, unless all tests shall use buckets.
+  ///   - bucket: keeps the originals; by default the library does, unless all tests shall use servers.
   init(
     sources: JSONValue = Workspace.inboxOnly,
     stages: JSONValue = Workspace.stages(), _ members: [String: JSONValue] = [:],
     in parent: BytePath? = nil, on disk: MemoryDisk? = nil, bucket: TestBucket? = nil
   ) throws {
-    self.bucket = try bucket ?? TestBucket.ifAsked()
+    self.bucket = try bucket ?? TestServers.bucket()
+    database = try TestServers.database()
     folder = try disk?.folder ?? TemporaryFolder(in: parent)
     self.disk = disk
     program = BuiltProgram(in: folder.path)
@@ -89,16 +93,16 @@ final class Workspace {
   ) throws {
     var all: [String: JSONValue] = ["library": "library", "sources": sources, "stages": stages]
     if let bucket { all["originals"] = .string(bucket.location) }
+    if let database { all["catalog"] = .string(database.uri) }
     all.merge(members) { $1 }
     try write(Array(JSONText.encodePretty(JSONValue.object(all)).utf8), to: "pipeline.json")
   }
 
-  /// The part of a path after the folder of originals; `nil` for any other path.
-  private func originalsKey(_ path: BytePath) -> String? {
+  /// The key of what is in a bucket, if there is one: originals, and what was put aside of them.
+  private func key(_ path: BytePath) -> String? {
     let whole = path.isAbsolute ? path : root.appending(path)
-    let folder = library.appending("originals")
-    if whole == folder { return "" }
-    return whole.relative(to: folder)?.description
+    let key = whole.relative(to: library)?.description
+    return key.flatMap { ["originals", "damaged"].contains($0.prefix { $0 != "/" }) ? $0 : nil }
   }
 
   // MARK: Files
@@ -111,7 +115,7 @@ final class Workspace {
 
   /// Writes a file, by a path relative to the root.
   func write(_ bytes: [UInt8], to path: BytePath) throws {
-    if let bucket, let key = originalsKey(path) { return try bucket.write(bytes, to: key) }
+    if let bucket, let key = key(path) { return try bucket.write(bytes, to: key) }
     let path = seen(path)
     // A program that another test starts now must not inherit a descriptor that can write.
     let flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC
@@ -140,15 +144,50 @@ final class Workspace {
   }
 
   func read(_ path: BytePath) throws -> [UInt8] {
-    if let bucket, let key = originalsKey(path) { return try bucket.read(key) }
+    if let bucket, let key = key(path) { return try bucket.read(key) }
     let path = seen(path)
     return try Descriptor.openFolder(path.parent).readFile(path.lastComponent, limit: 1 << 30)
   }
 
   func exists(_ path: BytePath) -> Bool {
-    if let bucket, let key = originalsKey(path), key != "" { return bucket.exists(key) }
+    if let bucket, let key = key(path), key.contains("/") { return bucket.exists(key) }
     var status = stat()
     return seen(path).withCString { lstat($0, &status) } == 0
+  }
+
+  /// Removes a file, behind the program's back if it is an original.
+  func remove(_ path: BytePath) throws {
+    if let bucket, let key = key(path) {
+      try removeCache()
+      return try bucket.remove(key)
+    }
+    try seen(path).withCString { guard unlink($0) == 0 else { throw POSIXError(.EIO) } }
+  }
+
+  /// Changes an original, behind the program's back.
+  func damage(_ path: BytePath, _ bytes: [UInt8]) throws {
+    try removeCache()
+    if bucket == nil { try seen(path).withCString { try #require(chmod($0, 0o644) == 0) } }
+    try write(bytes, to: path)
+  }
+
+  /// Removes the local copies of what is in a bucket.
+  func removeCache() throws {
+    let cache = library.appending("cache")
+    if exists(cache) { try FileManager.default.removeItem(atPath: seen(cache).description) }
+  }
+
+  /// Removes the catalog, as a disk or a server does that is lost.
+  func removeCatalog() throws {
+    if let database {
+      let connection = try PostgreSQLConnection(database, applicationName: "tests")
+      defer { connection.close() }
+      try connection.execute("DROP SCHEMA pipeline CASCADE")
+      return
+    }
+    for suffix in ["", "-wal", "-shm"] {
+      unlink(library.appending("catalog.sqlite\(suffix)").description)
+    }
   }
 
   /// What is at a name, or `nil` if it is gone: a program that runs takes files meanwhile.
@@ -163,7 +202,7 @@ final class Workspace {
 
   /// All files below a folder, relative to it; what is no folder counts as a file.
   func files(below folder: BytePath) throws -> [BytePath] {
-    if let bucket, let key = originalsKey(folder) { return try bucket.files(below: key) }
+    if let bucket, let key = key(folder) { return try bucket.files(below: key) }
     var found: [BytePath] = []
     guard exists(folder) else { return [] }
     func walk(_ path: BytePath, _ descriptor: Descriptor) throws {

@@ -36,8 +36,8 @@ struct ServeTests {
     let colored = try #require(page.first { $0["name"] == "a.jpg" })
     let facts = try workspace.query(
       """
-      SELECT value FROM facts JOIN asset ON asset.id = facts.raw_asset
-      WHERE key = 'dominantColor' AND CAST(name AS TEXT) = 'a.jpg'
+      SELECT value FROM facts
+      WHERE key = 'dominantColor' AND asset = '\(colored["id"]?.string ?? "")'
       """)
     #expect(facts.count == 1 && colored["colour"]?.string == facts.first)
     let byName = try served.json("/api/v1/assets?q=kind:image&sort=name")["assets"]?.array ?? []
