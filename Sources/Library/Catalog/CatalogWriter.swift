@@ -118,12 +118,12 @@ final class CatalogWriter {
   ///
   /// - Parameter body: called again if the connection to a server was lost, which undoes the transaction.
   func transaction<Value>(
-    _ body: () throws(CatalogError) -> Value
+    _ kind: TransactionKind = .writing, _ body: () throws(CatalogError) -> Value
   ) throws(CatalogError) -> Value {
     var isRepeated = false
     while true {
       do throws(CatalogError) {
-        return try runTransaction(body)
+        return try runTransaction(kind, body)
       } catch {
         guard let driver = connection.postgreSQL else { throw error }
         if try joinAnew() { continue }
@@ -134,14 +134,14 @@ final class CatalogWriter {
   }
 
   private func runTransaction<Value>(
-    _ body: () throws(CatalogError) -> Value
+    _ kind: TransactionKind, _ body: () throws(CatalogError) -> Value
   ) throws(CatalogError) -> Value {
     // An earlier transaction that inserted these rows may have been rolled back.
     lastSource = nil
     terms = [:]
     hasDiscardedBytes = false
     counterChanges.removeAll()
-    let (value, epoch) = try connection.transaction {
+    let (value, epoch) = try connection.transaction(kind) {
       () throws(CatalogError) -> (Value, Timestamp?) in
       try enter()
       let value = try body()

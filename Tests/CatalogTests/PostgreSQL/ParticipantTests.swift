@@ -59,6 +59,72 @@ struct ParticipantTests: ParticipantSuite {
     try library.close()
   }
 
+  /// Runs a body while somebody else's transaction has executed a script.
+  private func during(_ script: String, _ library: Library, _ body: () throws -> Void) throws {
+    guard case .database(let address) = library.place else { return }
+    let driver = try PostgreSQLDriver(address, role: .reading)
+    defer { driver.close() }
+    try driver.executeScript("BEGIN; SET search_path = pipeline; \(script)")
+    try body()
+    try driver.executeScript("COMMIT")
+  }
+
+  @Test("A claim leaves rows out that another claims at the same moment, and waits for nobody")
+  func besideClaims() throws {
+    let library = try makeLibrary()
+    let lock = "SELECT id FROM ledger WHERE state = 'ready' ORDER BY id LIMIT 1 FOR UPDATE"
+    let turn = "SELECT pg_advisory_xact_lock_shared(\(Schema.applicationID), 2)"
+    try during("\(turn); \(lock)", library) {
+      let jobs = try library.catalog.claim(stage: "identify", limit: 10, suspects: false)
+      #expect(jobs.count == 2)
+      try complete(jobs, library.catalog)
+    }
+    #expect(try library.catalog.claim(stage: "identify", limit: 10, suspects: false).count == 1)
+    #expect(try library.integrity() == "ok")
+    try library.close()
+  }
+
+  @Test("While jobs are ended others can be claimed, but none ended and nothing else changed")
+  func besideCompletions() throws {
+    let library = try makeLibrary()
+    let catalog = library.catalog
+    let jobs = try catalog.claim(stage: "identify", limit: 1, suspects: false)
+    let other = try openBeside(library)
+    let turn = """
+      SELECT pg_advisory_xact_lock_shared(\(Schema.applicationID), 2);
+      SELECT pg_advisory_xact_lock(\(Schema.applicationID), 3)
+      """
+    let held = Mutex<(end: BackgroundWork<Void>, change: BackgroundWork<Void>)?>(nil)
+    try during(turn, library) {
+      let more = try other.claim(stage: "identify", limit: 1, suspects: false)
+      #expect(more.count == 1)
+      let end = BackgroundWork { _ = try self.complete(jobs, catalog) }
+      try wait(for: "the end") { try waits(at: 3, library) == 1 }
+      let change = BackgroundWork { try other.requeue(more.map(\.token)) }
+      try wait(for: "the change") { try waits(at: 2, library) == 1 }
+      #expect(end.end == nil && change.end == nil)
+      held.withLock { $0 = (end, change) }
+    }
+    let both = try #require(held.withLock { $0 })
+    try wait(for: "both") { both.end.end != nil && both.change.end != nil }
+    try both.end.end?.get()
+    try both.change.end?.get()
+    #expect(try catalog.backlog()["identify"]?[.done] == 1)
+    try other.close()
+    try library.close()
+  }
+
+  /// How many sessions wait for one of the locks by which writers take turns.
+  private func waits(at lock: Int, _ library: Library) throws -> Int {
+    try Int(
+      text(
+        """
+        SELECT CAST(count(*) AS text) FROM pg_locks
+        WHERE locktype = 'advisory' AND objsubid = 2 AND objid = \(lock) AND NOT granted
+          AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+        """, library) ?? "") ?? 0
+  }
+
   @Test("What one process changes of stages and groups, another has read before its next claim")
   func generation() throws {
     let library = try makeLibrary()

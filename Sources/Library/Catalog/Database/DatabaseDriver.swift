@@ -59,6 +59,10 @@ protocol DatabaseStatement: AnyObject {
 /// What a transaction is for.
 enum TransactionKind {
   case writing
+  /// Claiming jobs, which a server lets others do at the same time, and end jobs.
+  case claiming
+  /// Ending jobs, one transaction after another, which a server lets others claim jobs beside.
+  case completing
   /// All reads see one snapshot.
   case reading
 }

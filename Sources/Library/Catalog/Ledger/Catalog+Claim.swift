@@ -6,7 +6,7 @@ extension Catalog {
     stage name: String, limit: Int, suspects: Bool
   ) throws(CatalogError) -> [ClaimedJob] {
     try access.sync { (writer) throws(CatalogError) in
-      let jobs = try writer.transaction { () throws(CatalogError) -> [ClaimedJob] in
+      let jobs = try writer.transaction(.claiming) { () throws(CatalogError) -> [ClaimedJob] in
         guard limit > 0, let stage = writer.claimableStage(name) else { return [] }
         var room = limit
         if suspects { room -= try writer.choose(stage, limit: room, suspects: true) }
@@ -194,6 +194,9 @@ extension CatalogWriter {
     _ stage: ConfiguredStage, limit: Int, suspects: Bool
   ) -> (sql: String, values: [any SQLBindable]) {
     let isNotDeclined = isNotDeclined(5)
+    // Others claim at the same time.
+    let isLocked = connection.text(
+      sqlite: "", postgreSQL: "FOR NO KEY UPDATE OF ledger SKIP LOCKED")
     return (
       """
       INSERT INTO temp.claimed (ledger) SELECT id FROM ledger
@@ -201,7 +204,7 @@ extension CatalogWriter {
       WHERE fingerprint = ?1 AND state = 'ready' AND not_before <= ?2
         AND \(suspects ? "interruptions > 0 AND interruptions >= ?3" : "interruptions < ?3")
         AND \(Self.isWanted) \(isNotDeclined.sql)
-      ORDER BY not_before, id LIMIT ?4
+      ORDER BY not_before, id LIMIT ?4 \(isLocked)
       """,
       [stage.fingerprint, Timestamp.now, stage.attempts, limit] + isNotDeclined.values
     )

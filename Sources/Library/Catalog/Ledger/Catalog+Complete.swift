@@ -6,7 +6,7 @@ extension Catalog {
     let (unused, dropped) = try access.sync { (writer) throws(CatalogError) in
       // Bytes for a database of their own go first: a kill in between leaves some that no row names.
       try writer.keepBytes(of: completions)
-      let unused = try writer.transaction { () throws(CatalogError) in
+      let unused = try writer.transaction(.completing) { () throws(CatalogError) in
         try writer.record(completions)
         return try writer.consumeDiscardedFiles()
       }

@@ -68,6 +68,10 @@ extension Catalog {
         ) { $0.text(0) }
         if let ended { nodes.append(ended) }
       }
+      // What it was about to claim is due all the time, and those who saw that it had it wait for news.
+      if !nodes.isEmpty {
+        try writer.connection.executeScript("NOTIFY \(PostgreSQLSchema.channel)")
+      }
       return (nodes, try writer.endInterruptedAttempts(writer.stages))
     }
     listener.hear(.departed(nodes, failed: failed))

@@ -81,7 +81,7 @@ final class Participation: Sendable {
     /// to the next.
     func change(_ script: String) throws(CatalogError) {
       // One message is one transaction.
-      try connection.executeScript("\(driver.turn); \(script)")
+      try connection.executeScript("\(driver.turn()); \(script)")
     }
   }
 

@@ -6,15 +6,25 @@ import Synchronization
 /// Who may change a catalog.
 extension PostgreSQLDriver {
   /// The first part of the keys of advisory locks. The second is 1 for the process that imports and maintains, which has
-  /// the lock until it ends, and 2 for whoever changes something, until the transaction ends.
+  /// the lock until it ends; until their transactions end, 2 for whoever changes something, and 3 for whoever ends jobs.
   private static let key = Schema.applicationID
 
   /// SQL by which writing transactions take turns, so that statements written for one writer suit several.
-  var turn: String { "SELECT pg_advisory_xact_lock(\(Self.key), 2)" }
+  ///
+  /// Those that claim jobs need none among themselves, because they skip rows that others have locked, and change nothing
+  /// but rows of their own. What ends jobs takes turns at that, and the lock always after the other one.
+  func turn(_ kind: TransactionKind = .writing) -> String {
+    let shared = "SELECT pg_advisory_xact_lock_shared(\(Self.key), 2)"
+    return switch kind {
+    case .claiming: shared
+    case .completing: "\(shared); SELECT pg_advisory_xact_lock(\(Self.key), 3)"
+    case .writing, .reading: "SELECT pg_advisory_xact_lock(\(Self.key), 2)"
+    }
+  }
 
   /// Waits until a session of this process that was lost has no turn any more, so that its last commit was made, or never
   /// will be.
-  func awaitFormerTurn() throws(CatalogError) { try executeScript(turn) }
+  func awaitFormerTurn() throws(CatalogError) { try executeScript(turn()) }
 
   /// Takes the turn until the connection ends, so that nobody else changes anything.
   func keepTurn() throws(CatalogError) {

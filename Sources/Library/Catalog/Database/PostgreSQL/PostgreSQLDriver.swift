@@ -157,10 +157,10 @@ final class PostgreSQLDriver: DatabaseDriver {
     hasLostTransaction = false
     // Nothing has begun, so a new connection is as good.
     if connection.isLost, canReconnect { try reconnect() }
-    if role.isWriter, kind == .writing {
-      try takeTurn()
+    if role.isWriter, kind != .reading {
+      try takeTurn(kind)
     } else {
-      beginning = kind == .writing ? "BEGIN" : "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+      beginning = kind == .reading ? "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" : "BEGIN"
     }
     hasWritten = false
     transactionConnection = connectionNumber
@@ -171,8 +171,8 @@ final class PostgreSQLDriver: DatabaseDriver {
 
   /// Begins a transaction, waits for its turn and reads `entry`, in one message, so that there is one answer to wait for.
   /// No other statement of the transaction is sent before.
-  private func takeTurn() throws(CatalogError) {
-    let sql = "BEGIN; \(turn); \(entrance)"
+  private func takeTurn(_ kind: TransactionKind) throws(CatalogError) {
+    let sql = "BEGIN; \(turn(kind)); \(entrance)"
     var isFirst = true
     while true {
       do throws(PostgreSQLError) {

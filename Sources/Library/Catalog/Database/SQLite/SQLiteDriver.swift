@@ -219,7 +219,7 @@ final class SQLiteDriver: DatabaseDriver {
 
   func begin(_ kind: TransactionKind) throws(CatalogError) {
     switch kind {
-    case .writing: try run("BEGIN IMMEDIATE", &beginning)
+    case .writing, .claiming, .completing: try run("BEGIN IMMEDIATE", &beginning)
     case .reading: try run("BEGIN", &reading)
     }
   }
