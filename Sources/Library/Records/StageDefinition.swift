@@ -6,6 +6,9 @@ package struct StageDefinition: Hashable, Sendable {
   /// The id of the plugin.
   package var plugin: String
   package var fingerprint: Fingerprint
+  /// The options without defaults, as they are part of the fingerprint; by them a difference is named. `nil` if they are
+  /// unknown, because an older program recorded the stage.
+  package var options: JSONValue?
   /// Whether a row belongs to an asset rather than to the bytes.
   package var isAssetScoped: Bool
   /// Names of needed stages, implicit ones included.
@@ -30,7 +33,8 @@ package struct StageDefinition: Hashable, Sendable {
   package var parts: [String: Fingerprint]
 
   package init(
-    name: String, plugin: String, fingerprint: Fingerprint, isAssetScoped: Bool, needs: [String],
+    name: String, plugin: String, fingerprint: Fingerprint, options: JSONValue? = nil,
+    isAssetScoped: Bool, needs: [String],
     input: [RenditionReference] = [], alternatives: [String] = [], attempts: Int, runtime: String,
     limits: String, accepts: [String]? = nil, held: String? = nil,
     parts: [String: Fingerprint] = [:]
@@ -38,6 +42,7 @@ package struct StageDefinition: Hashable, Sendable {
     self.name = name
     self.plugin = plugin
     self.fingerprint = fingerprint
+    self.options = options
     self.isAssetScoped = isAssetScoped
     self.needs = needs
     self.input = input

@@ -145,14 +145,20 @@ struct ParticipantTests: ParticipantSuite {
   @Test("A process works on a stage only while the library has the same one, with its own versions")
   func ownStages() throws {
     let library = try makeLibrary()
+    var recorded = Samples.stages()
+    recorded[1].options = [:]
+    try library.catalog.configure(recorded)
     let other = try openBeside(library)
     var own = Samples.stages()
     own[0].runtime = "identify 2; other"
     own[1].fingerprint = Samples.fingerprint(99)
+    own[1].options = ["sizes": [["maxPixelSize": 512]]]
     own.append(Samples.stage("unknown", fingerprint: 5))
     let refusals = try other.work(on: own).map(\.refusal)
     #expect(refusals[0] == nil)
-    #expect(refusals[1]?.contains("differ") == true)
+    #expect(
+      refusals[1]
+        == #"Its option “/sizes” is [{"maxPixelSize":512}] here, and not set in the library."#)
     #expect(refusals[2]?.contains("no stage of this name") == true)
     let jobs = try other.claim(stage: "identify", limit: 9, suspects: false)
     #expect(jobs.count == 3)

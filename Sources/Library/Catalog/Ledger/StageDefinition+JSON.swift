@@ -20,6 +20,7 @@ extension StageDefinition {
             members["input"] = .array(stage.input.map { .string($0.description) })
             members["alternatives"] = .array(stage.alternatives.map { .string($0) })
           }
+          members["options"] = stage.options
           return .object(members)
         }))
   }
@@ -35,6 +36,7 @@ extension StageDefinition {
       else { return nil }
       return StageDefinition(
         name: name, plugin: plugin, fingerprint: Fingerprint(digest),
+        options: stage["options"],
         isAssetScoped: stage["isAssetScoped"]?.bool ?? false,
         needs: stage["needs"]?.array?.compactMap(\.string) ?? [],
         input: stage["input"]?.array?.compactMap { $0.string.flatMap { RenditionReference($0) } }

@@ -1,3 +1,4 @@
+import PipelineModel
 package import Records
 
 /// Which stages a process works on beside the one that has the library's lock.
@@ -74,9 +75,23 @@ extension StageDefinition {
     let own = runtime.split(separator: ";").first.map(String.init) ?? ""
     let other = recorded.runtime.split(separator: ";").first.map(String.init) ?? ""
     if Set(recorded.needs) != Set(needs) { return "It needs other stages than in the library." }
+    if let options, let others = recorded.options,
+      let difference = JSONDifference.first(between: options, others)
+    {
+      return
+        "Its option “\(difference.pointer)” is \(Self.words(difference.first)) here, and "
+        + "\(Self.words(difference.second)) in the library."
+    }
     return own == other
-      ? "Its options, or those of a stage that it needs, differ from the library's."
-      : "Its options or its plugin differ from the library's, which has \(other). Here it is \(own)."
+      ? "Its options, or a stage that it needs, differ from the library's."
+      : "Its plugin differs from the library's, which has \(other). Here it is \(own)."
+  }
+
+  /// A value of an option for people.
+  private static func words(_ value: JSONValue?) -> String {
+    guard let value else { return "not set" }
+    let text = (try? JSONText.encode(value)) ?? "?"
+    return text.count > 80 ? "\(text.prefix(80))…" : text
   }
 
   /// Why a process whose plugin lacks decoders can't do all jobs.

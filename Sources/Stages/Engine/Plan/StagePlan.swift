@@ -279,6 +279,7 @@ package struct StagePlan: Sendable {
       // Finished work stays valid while the plugin is broken.
       fingerprint: try broken?.recorded?.fingerprint
         ?? fingerprint(stage, manifest, needed: needed),
+      options: broken?.recorded?.options ?? fingerprinted(stage, manifest),
       isAssetScoped: isAssetScoped(stage, manifest)
         || needed.contains { $0.definition.isAssetScoped },
       needs: needed.map(\.name), input: stage.input, alternatives: stage.alternatives,
@@ -324,7 +325,7 @@ package struct StagePlan: Sendable {
     var content: [String: JSONValue] = [
       "plugin": .string(manifest.id),
       "outputVersion": .integer(manifest.outputVersion),
-      "options": stage.options.removingDefaults(manifest.options).canonical,
+      "options": fingerprinted(stage, manifest),
       "needs": .array(
         needed.map(\.definition.fingerprint.digest.hex).sorted().map { .string($0) }),
     ]
@@ -337,6 +338,12 @@ package struct StagePlan: Sendable {
     }
     let text = try JSONText.encode(JSONValue.object(content))
     return Fingerprint(SHA256.digest(of: Array(text.utf8)))
+  }
+
+  private static func fingerprinted(
+    _ stage: StageConfiguration, _ manifest: PluginManifest
+  ) -> JSONValue {
+    stage.options.removingDefaults(manifest.options).canonical
   }
 
   /// The `memoryBudget` to record. The default is rounded to an eighth of the next lower power of
