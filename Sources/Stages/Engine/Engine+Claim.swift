@@ -13,8 +13,7 @@ extension Engine {
       let room = state.withLock { state in
         let stage = state.jobs.stages[index]
         guard !state.jobs.isStopped, !stage.isExhausted, !stage.isHeld else { return 0 }
-        // Two rounds ahead, so that instances don't wait for the ledger.
-        let wanted = stage.width * 4
+        let wanted = stage.mostWaiting
         let waiting = stage.waiting.count + stage.estimating
         return waiting <= wanted / 2 ? wanted - waiting : 0
       }

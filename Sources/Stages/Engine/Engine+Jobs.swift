@@ -112,14 +112,16 @@ extension Engine {
     since start: ContinuousClock.Instant? = nil
   ) {
     let took = start.map { (ContinuousClock().now - $0) / .seconds(1) }
-    state.withLock { state in
+    let mayGather = state.withLock { state in
       state.running[waiting.job.token] = nil
       state.jobs.end(waiting, stage: index)
+      if let took { state.jobs.stages[index].note(seconds: took) }
       state.finished.append(
         FinishedJob(job: waiting.job, stage: index, result: result, seconds: took))
+      return state.jobs.stages[index].hasPlenty
     }
     begin()
-    schedulePass()
+    schedulePass(gathering: mayGather)
   }
 
   private func request(

@@ -14,14 +14,16 @@ import Synchronization
 ///
 /// Plugins work on one concurrent queue per stage; everything that touches the ledger happens on
 /// the serial queue `pipeline.engine`. A finished job makes room for the next one at once. Its
-/// result waits for the serial queue: the results that gather during one commit form the next
-/// group.
+/// result waits for the serial queue: the results that gather during one commit, or for a moment while
+/// enough jobs wait, form the next group.
 package final class Engine: Sendable {
   struct State {
     var jobs: JobQueue
     var finished: [FinishedJob] = []
     /// Whether a pass over the ledger is already scheduled.
     var isPassDue = false
+    /// Whether one is scheduled that comes later, unless there is one before.
+    var isGathering = false
     /// Whether a pass is running: the results it took are recorded nowhere else.
     var isPassing = false
     /// Running jobs, until their results are collected.
@@ -74,6 +76,9 @@ package final class Engine: Sendable {
   let shortage: @Sendable () -> String?
   let serial = DispatchQueue(label: "pipeline.engine")
   private let idle = DispatchSemaphore(value: 0)
+
+  /// For how long results gather while there is enough to do.
+  private static let gathering = DispatchTimeInterval.milliseconds(30)
 
   /// The number of uncommitted results at which no more jobs start.
   static let mostUncommitted = 256
@@ -229,12 +234,26 @@ package final class Engine: Sendable {
 
   // MARK: Passes over the ledger
 
-  func schedulePass() {
+  /// - Parameter gathering: whether it may come somewhat later, so that there are more results by then: a transaction costs
+  ///   more than a result does.
+  func schedulePass(gathering: Bool = false) {
     let isNew = state.withLock { state in
-      defer { state.isPassDue = true }
-      return !state.isPassDue
+      if state.isPassDue || gathering && state.isGathering { return false }
+      if gathering { state.isGathering = true } else { state.isPassDue = true }
+      return true
     }
-    if isNew { serial.async { [self] in pass() } }
+    guard isNew else { return }
+    if gathering {
+      serial.asyncAfter(deadline: .now() + Self.gathering) { [self] in
+        let isDue = state.withLock { state in
+          state.isGathering = false
+          return !state.finished.isEmpty
+        }
+        if isDue { pass() }
+      }
+    } else {
+      serial.async { [self] in pass() }
+    }
   }
 
   /// Commits results, claims as many jobs as fit, and starts those that are admissible.

@@ -14,14 +14,34 @@ struct JobQueue {
 
   struct Stage {
     let width: Int
+
+    init(width: Int) { self.width = width }
+
     var waiting: [Waiting] = []
     /// The number of claimed jobs whose memory is being estimated.
     var estimating = 0
     var active = 0
+    /// How long a job takes, in seconds, lately; 0 until one has ended.
+    private var seconds = 0.0
     /// Whether the last claim found no more rows.
     var isExhausted = false
     /// Whether an environment failure keeps the stage from running.
     var isHeld = false
+
+    /// How many jobs should wait, so that instances don't wait for the ledger: four rounds, and of short ones what begins
+    /// within half a second, because a claim of many costs hardly more than one of few. Others could do them meanwhile.
+    var mostWaiting: Int {
+      let rounds = seconds > 0 ? Int(min(0.5 / seconds, 64)) : 0
+      return max(width * 4, min(width * rounds, 64))
+    }
+
+    /// Whether instances have enough to do until results were recorded somewhat later.
+    var hasPlenty: Bool { waiting.count >= width * 3 }
+
+    /// Takes note of how long a job took.
+    mutating func note(seconds latest: Double) {
+      seconds = seconds == 0 ? latest : seconds * 0.8 + latest * 0.2
+    }
 
     /// Whether no job is claimed or running.
     var isIdle: Bool { waiting.isEmpty && estimating == 0 && active == 0 }
