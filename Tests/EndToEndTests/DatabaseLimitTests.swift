@@ -65,7 +65,10 @@ struct DatabaseLimitTests {
     let workspace = try Workspace(stages: Self.identify, ["catalog": .string(address.uri)])
     try put(0..<2, into: workspace)
     try workspace.json("run")
-    var held: [PostgreSQLConnection] = []
+    var held = [try PostgreSQLConnection(address, applicationName: "tests")]
+    // A program that has ended leaves sessions for a moment.
+    let sessions = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'"
+    while try held[0].first(sessions) > 1 { usleep(10_000) }
     while let connection = try? PostgreSQLConnection(address, applicationName: "tests") {
       held.append(connection)
     }

@@ -132,7 +132,7 @@ package enum Flag: String, CaseIterable, Hashable, Sendable {
     case .orphan: "a sidecar without a picture"
     case .burst: "of a burst"
     case .cover: "the first of its group, and what stands for its burst, or in none"
-    case .withoutThumbnail: "kept without a thumbnail: not supported, not installed, or failed"
+    case .withoutThumbnail: "kept without a thumbnail: not supported, not available, or failed"
     }
   }
 }

@@ -5,7 +5,7 @@ package struct ThumbnailGap: Hashable, Sendable {
     case unsupported
     /// The stage's own `accepts` leaves files of this type out.
     case excluded
-    /// The machine lacks something, such as a decoder or the plugin itself.
+    /// The machine lacks something, such as a decoder, the plugin itself, or a store that is away.
     case unavailable
     /// The plugin found nothing to show in the file.
     case empty
@@ -20,7 +20,7 @@ package struct ThumbnailGap: Hashable, Sendable {
       switch self {
       case .unsupported: "kind not supported"
       case .excluded: "left out by “accepts”"
-      case .unavailable: "software not installed"
+      case .unavailable: "software or a store not available"
       case .empty: "nothing to show"
       case .blocked: "needed stage gave nothing"
       case .failed: "failed"
