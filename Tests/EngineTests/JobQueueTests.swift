@@ -39,6 +39,49 @@ struct JobQueueTests {
     #expect(tokens(queue.admit()) == [12])
   }
 
+  @Test("Four rounds of jobs wait, of short ones more, and a long one counts at once")
+  func ahead() throws {
+    var stage = JobQueue.Stage(width: 2)
+    #expect(stage.mostWaiting == 8)
+    stage.note(seconds: 0.02)
+    #expect(stage.mostWaiting == 20)
+    for _ in 0..<50 { stage.note(seconds: 0.0001) }
+    #expect(stage.mostWaiting == 32)
+    stage.note(seconds: 20)
+    #expect(stage.mostWaiting == 8)
+    stage.note(seconds: 0.0001)
+    #expect(stage.mostWaiting == 8)
+    // Wide stages have four rounds whatever they do.
+    var wide = JobQueue.Stage(width: 16)
+    wide.note(seconds: 0.0001)
+    #expect(wide.mostWaiting == 64)
+  }
+
+  @Test("What waits too much because jobs became longer is given back, the last first")
+  func surplus() throws {
+    var queue = JobQueue(widths: [2], memoryBudget: 100)
+    queue.stages[0].note(seconds: 0.001)
+    queue.stages[0].waiting = try (1...32).map { try waiting($0) }
+    #expect(queue.removeSurplus(stage: 0).isEmpty)
+    queue.stages[0].note(seconds: 5)
+    #expect(queue.removeSurplus(stage: 0).map(\.rawValue) == Array(9...32))
+    #expect(queue.stages[0].waiting.map(\.job.token.rawValue) == Array(1...8))
+    #expect(queue.removeSurplus(stage: 0).isEmpty)
+  }
+
+  @Test("Results may gather while three rounds of jobs wait, and half of those that should")
+  func plenty() throws {
+    var stage = JobQueue.Stage(width: 2)
+    stage.waiting = try (1...5).map { try waiting($0) }
+    #expect(!stage.hasPlenty)
+    stage.waiting.append(try waiting(6))
+    #expect(stage.hasPlenty)
+    stage.note(seconds: 0.001)
+    #expect(!stage.hasPlenty)
+    stage.waiting = try (1...16).map { try waiting($0) }
+    #expect(stage.hasPlenty)
+  }
+
   @Test("Jobs under way never need more together than the budget")
   func budget() throws {
     var queue = JobQueue(widths: [9], memoryBudget: 100)

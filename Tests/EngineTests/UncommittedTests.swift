@@ -1,6 +1,8 @@
+import Catalog
 import Configuration
 import Fixtures
 import Glibc
+import PipelineModel
 import PipelinePlugin
 import Records
 import Synchronization
@@ -35,6 +37,54 @@ struct UncommittedTests {
     // Those that run at the time still end.
     #expect(greatest < Engine.mostUncommittedBytes + width * size)
     #expect(backend.jobs == 40)
+  }
+}
+
+extension UncommittedTests {
+  @Test(
+    "Jobs that were claimed while they were short are given back when one is long; each is done once"
+  )
+  func surplus() throws {
+    let fixture = try EngineFixture()
+    for number in 0..<100 { try fixture.add("\(number)") }
+    let begun = Mutex(0)
+    let backend = FakeBackend(FakeBackend.manifest("changing")) { _, _ in
+      let count = begun.withLock { count in
+        count += 1
+        return count
+      }
+      // Longer than jobs of which more wait than four.
+      if (40..<43).contains(count) { usleep(300_000) }
+      return .done(facts: ["n": 1])
+    }
+    let stage = StageConfiguration.stage("s", "changing") { $0.concurrency = 1 }
+    let ledger = CountingLedger(fixture.catalog)
+    let engine = try fixture.engine(try fixture.plan([stage], [backend]), ledger: ledger)
+    defer { engine.close() }
+    try engine.drain { false }
+    #expect(ledger.requeued.withLock { $0 } > 0)
+    #expect(backend.jobs == 100)
+    #expect(try fixture.catalog.backlog()["s"] == [.done: 100])
+    #expect(ledger.groups.withLock { $0.reduce(0, +) } == 100)
+  }
+}
+
+/// A ledger that counts what is given back, and the results of each group.
+private final class CountingLedger: WrappedLedger {
+  let ledger: any Ledger
+  let requeued = Mutex(0)
+  let groups = Mutex<[Int]>([])
+
+  init(_ ledger: any Ledger) { self.ledger = ledger }
+
+  func complete(_ completions: [Completion]) throws(CatalogError) -> [String] {
+    groups.withLock { $0.append(completions.count) }
+    return try ledger.complete(completions)
+  }
+
+  func requeue(_ tokens: [AttemptToken]) throws(CatalogError) {
+    requeued.withLock { $0 += tokens.count }
+    try ledger.requeue(tokens)
   }
 }
 

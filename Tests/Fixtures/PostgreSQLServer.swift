@@ -49,7 +49,8 @@ package final class PostgreSQLServer: Sendable {
   ///   - port: a free TCP port of this machine to listen on as well; by default none.
   ///   - smallDisk: the size of a disk in memory, such as `24m`, for a database made with `onSmallDisk`; by default none.
   package init(
-    settings: [String] = ["fsync=off"], port: UInt16? = nil, smallDisk: String? = nil
+    settings: [String] = ["fsync=off", "max_wal_size=128MB"], port: UInt16? = nil,
+    smallDisk: String? = nil
   ) throws {
     self.port = port
     let listening = port.map { ["listen_addresses=127.0.0.1", "port=\($0)"] } ?? []
@@ -70,6 +71,8 @@ package final class PostgreSQLServer: Sendable {
         case $order in start) start "$1" ;; *) kill "-$order" $!; wait ;; esac
       done
       kill -QUIT $!; wait
+      # The process that started it has ended, and a gigabyte of databases would stay.
+      rm -rf data
       """
     let process = Process()
     let prefix =

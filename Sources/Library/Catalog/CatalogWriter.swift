@@ -253,6 +253,7 @@ final class CatalogWriter {
           \(isAlternative) AND needed.state = 'done' AS is_chosen \(needed)) AS judged
         ORDER BY id, worst DESC, need
         """)
+    // The state is asked of the row once more, because others may claim it meanwhile.
     try connection.execute(
       """
       UPDATE ledger SET
@@ -274,6 +275,7 @@ final class CatalogWriter {
         FROM (\(judged))
       ) AS settled
       WHERE ledger.id = settled.id
+        AND (ledger.state IN ('waiting', 'ready') OR ledger.blocked = 1)
         AND (ledger.state <> settled.state
           OR settled.state = 'skipped' AND ledger.reason IS NOT settled.reason)
       """, stage.fingerprint, stage.id, Timestamp.now)

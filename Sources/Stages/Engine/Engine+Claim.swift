@@ -10,6 +10,8 @@ import Synchronization
 extension Engine {
   func claim() throws(EngineError) {
     for index in stages.indices {
+      let surplus = state.withLock { $0.jobs.removeSurplus(stage: index) }
+      if !surplus.isEmpty { try inLedger(try ledger.requeue(surplus)) }
       let room = state.withLock { state in
         let stage = state.jobs.stages[index]
         guard !state.jobs.isStopped, !stage.isExhausted, !stage.isHeld else { return 0 }

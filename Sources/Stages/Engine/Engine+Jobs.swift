@@ -118,7 +118,7 @@ extension Engine {
       if let took { state.jobs.stages[index].note(seconds: took) }
       state.finished.append(
         FinishedJob(job: waiting.job, stage: index, result: result, seconds: took))
-      return state.jobs.stages[index].hasPlenty
+      return state.jobs.stages[index].hasPlenty && state.hasRoom
     }
     begin()
     schedulePass(gathering: mayGather)

@@ -14,7 +14,7 @@ struct JournalTests {
   private static let intent = #""fact":"intent""#
   private static let stored = #""fact":"stored""#
 
-  /// Moments that every taking has, in their order.
+  /// Moments that every taking has.
   private static let common =
     journal + (TestServers.areAsked ? [] : folder)
 

@@ -4,10 +4,11 @@ import PipelineModel
 import PostgreSQL
 import Testing
 
-/// Whether all workspaces have their catalogs in PostgreSQL, and originals and renditions in a bucket:
-/// with `PIPELINE_TEST_SERVERS=1` in the environment.
+/// Whether all workspaces have their catalogs in PostgreSQL, and originals in a bucket: with `PIPELINE_TEST_SERVERS=1`
+/// in the environment.
 ///
-/// Tests are the same then, apart from those that say what they are about.
+/// Renditions are in the database then, or in the library's folder where a test says so. Tests are the same, apart from
+/// those that say what they are about.
 enum TestServers {
   static let areAsked = ProcessInfo.processInfo.environment["PIPELINE_TEST_SERVERS"] == "1"
 
@@ -31,7 +32,6 @@ extension Trait where Self == ConditionTrait {
 enum EmbeddedPart: String {
   case catalogFile = "a catalog that is a file"
   case originals = "originals in the library's folder"
-  case renditions = "renditions in the library's folder"
   case modelledDisk = "a disk whose losses are modelled, and servers have disks of their own"
   case soundMachine = "a sound machine, and doctor refuses the tests' server, which flushes nothing"
 }

@@ -59,9 +59,11 @@ protocol DatabaseStatement: AnyObject {
 /// What a transaction is for.
 enum TransactionKind {
   case writing
-  /// Claiming jobs, which a server lets others do at the same time, and end jobs.
+  /// Claims jobs. On a server, others claim and complete jobs at the same time, so it may lock and change no rows of
+  /// `ledger` but ready ones that nobody else has locked.
   case claiming
-  /// Ending jobs, one transaction after another, which a server lets others claim jobs beside.
+  /// Records what became of jobs. On a server, others claim jobs at the same time, but only one process completes some. So
+  /// it may not rely on a ready row staying ready, and must change rows by conditions on what they are then.
   case completing
   /// All reads see one snapshot.
   case reading

@@ -83,8 +83,8 @@ extension StageDefinition {
         + "\(Self.words(difference.second)) in the library."
     }
     return own == other
-      ? "Its options, or a stage that it needs, differ from the library's."
-      : "Its plugin differs from the library's, which has \(other). Here it is \(own)."
+      ? "Its options or its input, or those of a stage that it needs, differ from the library's."
+      : "Its plugin, or a stage that it needs, differs from the library's, which has \(other). Here it is \(own)."
   }
 
   /// A value of an option for people.

@@ -62,7 +62,8 @@ extension Catalog {
 
   /// A moment in the history of attempts, for `remoteOutcomes`.
   package func attemptMark() throws(CatalogError) -> AttemptMark {
-    try access.sync { (writer) throws(CatalogError) in
+    // In a turn: those who claim at this moment have numbers that nobody else sees.
+    try write { (writer) throws(CatalogError) in
       guard writer.participation != nil else { return AttemptMark(last: 0, open: []) }
       return AttemptMark(
         last: try writer.connection.first("SELECT max(id) FROM attempt") { $0.int64(0) } ?? 0,

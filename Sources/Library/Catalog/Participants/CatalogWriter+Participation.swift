@@ -3,8 +3,8 @@ import Records
 
 /// Changing a catalog together with other processes.
 ///
-/// Transactions take turns, so each statement finds what one writer alone would find. What this process keeps in memory
-/// is compared at the begin of each.
+/// Transactions take turns, but for those that claim jobs (`TransactionKind`), so each statement finds what one writer
+/// alone would find. What this process keeps in memory is compared at the begin of each.
 extension CatalogWriter {
   /// Learns what others changed since this process looked last; at the begin of a transaction.
   func enter() throws(CatalogError) {

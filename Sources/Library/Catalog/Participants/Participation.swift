@@ -137,7 +137,10 @@ final class Participation: Sendable {
         try seat.connection.executeScript("SELECT pg_advisory_unlock_shared(\(former))")
       } else if isTaker {
         try seat.change(
-          "UPDATE participant SET state = 'expired' WHERE taker AND \(PostgreSQLSchema.isLive)")
+          """
+          UPDATE participant SET state = 'expired' WHERE taker AND \(PostgreSQLSchema.isLive);
+          NOTIFY \(PostgreSQLSchema.channel)
+          """)
       }
       try seat.connection.execute(
         """
@@ -307,7 +310,8 @@ final class Participation: Sendable {
       try seat.change(
         """
         DELETE FROM participant WHERE id = \(id) AND jobs = 0;
-        UPDATE participant SET state = 'ended' WHERE id = \(id) AND \(PostgreSQLSchema.isLive)
+        UPDATE participant SET state = 'ended' WHERE id = \(id) AND \(PostgreSQLSchema.isLive);
+        NOTIFY \(PostgreSQLSchema.channel)
         """)
     }
   }

@@ -18,10 +18,9 @@ extension Importer {
 
   /// Puts a file in `incoming/` in the place of a damaged or missing original.
   func heal(_ file: IncomingFile, with name: BytePath) throws {
-    try library.originals.heal(
+    try library.heal(
       IncomingOriginal(folder: library.incoming, name: name, digest: file.digest))
     library.verified.insert(file.digest)
-    DamageList.forget(file.digest, in: library.folder)
     // Jobs that failed because these bytes were missing may succeed now.
     let assets = try library.catalog.assets(with: file.digest)
     _ = try library.catalog.retry(assets: assets)

@@ -120,7 +120,7 @@ final class SourceRemoval {
     }
     try copy.setPermissions(IncomingTransfer.flushedPermissions)
     try copy.sync()
-    try library.originals.heal(
+    try library.heal(
       IncomingOriginal(folder: library.incoming, name: names.copy, digest: digest))
     if library.originals.leavesFiles { try library.incoming.remove(names.copy) }
     report.warning(

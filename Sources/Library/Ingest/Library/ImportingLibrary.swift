@@ -85,6 +85,12 @@ package class ImportingLibrary {
 
   // MARK: Sources
 
+  /// Puts a file in `incoming/` in the place of a damaged or missing original.
+  func heal(_ file: IncomingOriginal) throws(FileError) {
+    try originals.heal(file)
+    DamageList.forget(file.digest, in: folder)
+  }
+
   /// The folders with the library's own files.
   var folders: [Descriptor] { [folder] }
 

@@ -207,7 +207,7 @@ final class ImportRecovery {
     switch try library.condition(of: digest) {
     // The file goes once the import is recorded: after another kill it says whose bytes they are.
     case .whole: return
-    case .missing, .damaged, .unreadable: try library.originals.heal(item)
+    case .missing, .damaged, .unreadable: try library.heal(item)
     }
   }
 

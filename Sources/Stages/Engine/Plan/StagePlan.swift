@@ -279,7 +279,7 @@ package struct StagePlan: Sendable {
       // Finished work stays valid while the plugin is broken.
       fingerprint: try broken?.recorded?.fingerprint
         ?? fingerprint(stage, manifest, needed: needed),
-      options: broken?.recorded?.options ?? fingerprinted(stage, manifest),
+      options: broken?.recorded.map(\.options) ?? fingerprinted(stage, manifest),
       isAssetScoped: isAssetScoped(stage, manifest)
         || needed.contains { $0.definition.isAssetScoped },
       needs: needed.map(\.name), input: stage.input, alternatives: stage.alternatives,

@@ -29,18 +29,19 @@ struct JobQueue {
     var isHeld = false
 
     /// How many jobs should wait, so that instances don't wait for the ledger: four rounds, and of short ones what begins
-    /// within half a second, because a claim of many costs hardly more than one of few. Others could do them meanwhile.
+    /// within a fifth of a second, up to 32, because a claim of many costs hardly more than one of few. No more, because
+    /// another machine could do them meanwhile, and a kill interrupts all of them.
     var mostWaiting: Int {
-      let rounds = seconds > 0 ? Int(min(0.5 / seconds, 64)) : 0
-      return max(width * 4, min(width * rounds, 64))
+      let rounds = seconds > 0 ? Int(min(0.2 / seconds, 32)) : 0
+      return max(width * 4, min(width * rounds, 32))
     }
 
-    /// Whether instances have enough to do until results were recorded somewhat later.
-    var hasPlenty: Bool { waiting.count >= width * 3 }
+    /// Whether enough jobs wait that a result may be recorded, and more be claimed, somewhat later.
+    var hasPlenty: Bool { waiting.count >= max(width * 3, mostWaiting / 2) }
 
-    /// Takes note of how long a job took.
+    /// Takes note of how long a job took. A long one counts at once, because more of them may follow.
     mutating func note(seconds latest: Double) {
-      seconds = seconds == 0 ? latest : seconds * 0.8 + latest * 0.2
+      seconds = max(latest, seconds * 0.8 + latest * 0.2)
     }
 
     /// Whether no job is claimed or running.
@@ -66,6 +67,14 @@ struct JobQueue {
   /// Lets the next pass claim from every stage again: rows may have become ready.
   mutating func forgetExhaustion() {
     for index in stages.indices { stages[index].isExhausted = false }
+  }
+
+  /// Removes a stage's waiting jobs beyond twice what should wait: they were claimed while jobs were shorter.
+  mutating func removeSurplus(stage: Int) -> [AttemptToken] {
+    let most = stages[stage].mostWaiting
+    guard stages[stage].waiting.count > 2 * most else { return [] }
+    defer { stages[stage].waiting.removeSubrange(most...) }
+    return stages[stage].waiting[most...].map(\.job.token)
   }
 
   /// Removes a stage's waiting jobs.

@@ -11,8 +11,8 @@ extension PostgreSQLDriver {
 
   /// SQL by which writing transactions take turns, so that statements written for one writer suit several.
   ///
-  /// Those that claim jobs need none among themselves, because they skip rows that others have locked, and change nothing
-  /// but rows of their own. What ends jobs takes turns at that, and the lock always after the other one.
+  /// Claims need no turn among themselves, because they skip rows that others have locked, and change only rows of their
+  /// own. Completions take turns with each other by a second lock, which is always taken after the first.
   func turn(_ kind: TransactionKind = .writing) -> String {
     let shared = "SELECT pg_advisory_xact_lock_shared(\(Self.key), 2)"
     return switch kind {
