@@ -103,7 +103,7 @@ struct ThumbnailGapVerbTests {
     #expect(reason.contains("libmagickcore-dev"), "\(reason)")
     let status = try workspace.run("status").output
     #expect(
-      status.contains("1 kept without a thumbnail: 1 software not installed;")
+      status.contains("1 kept without a thumbnail: 1 software or a store not available;")
         && status.contains("            \(reason)\n"), "\(status)")
     #expect(try workspace.run("failed").output == "")
     workspace.program.program = installed
