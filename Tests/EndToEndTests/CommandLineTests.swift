@@ -59,9 +59,8 @@ struct CommandLineTests {
     let ids = try workspace.assets().compactMap { $0["id"]?.string }
     #expect(try workspace.run("rm", BytePath(ids[0])).exitCode == 0)
     // As if it had been there for a month.
-    try Unprivileged.shell(
-      "sqlite3 library/catalog.sqlite 'UPDATE asset SET trashed_at = trashed_at - 31 * 86400000000 "
-        + "WHERE trashed_at IS NOT NULL'", in: workspace)
+    try workspace.change(
+      "UPDATE asset SET trashed_at = trashed_at - 31 * 86400000000 WHERE trashed_at IS NOT NULL")
     #expect(try workspace.run("rm", BytePath(ids[1])).exitCode == 0)
     let list = try workspace.json("trash", "list")
     #expect(list.count == 2 && list.allSatisfy { $0["trashedAt"]?.string != nil })
@@ -126,7 +125,9 @@ struct CommandLineTests {
     #expect(assets.contains { $0["renditions"]?.array?.count == 2 })
   }
 
-  @Test("A list ends when nobody reads it any more", arguments: ["list", "list --json"])
+  @Test(
+    "A list ends when nobody reads it any more", .about(.catalogFile),
+    arguments: ["list", "list --json"])
   func reader(words: String) throws {
     let workspace = try Workspace(stages: [["name": "identify", "plugin": "identify"]])
     try workspace.put("one", as: "a.txt")
@@ -205,9 +206,8 @@ struct CommandLineTests {
   func verify() throws {
     let workspace = try library(of: 1)
     let original = try #require(try workspace.files(below: "library/originals").first)
-    try Unprivileged.shell(
-      "chmod u+w library/originals/\(original); printf 'FILE 0' > library/originals/\(original)",
-      in: workspace)
+    try workspace.damage(
+      BytePath("library/originals").appending(original), Array("FILE 0".utf8))
     let outcome = try workspace.run("verify")
     #expect(outcome.exitCode == 3 && outcome.errors.contains("0.txt ("), "\(outcome.errors)")
     #expect(try workspace.json("verify", exit: 3).of("problem").first?["names"] == ["0.txt"])
