@@ -108,6 +108,35 @@ struct DatabaseFaultTests {
     #expect(try workspace.json("verify").summary["problems"] == 0)
   }
 
+  @Test("A program that is killed while it waits for a lock keeps no other from the library")
+  func killedWhileWaiting() throws {
+    let address = try PostgreSQLServer.shared.makeDatabase()
+    let workspace = try Workspace(["catalog": .string(address.uri)])
+    try put(1, in: workspace)
+    try workspace.json("run")
+    let other = try PostgreSQLConnection(address, applicationName: "psql")
+    defer { other.close() }
+    try other.execute("BEGIN; LOCK TABLE pipeline.asset IN ACCESS EXCLUSIVE MODE")
+    try put(1, in: workspace, from: 1)
+    let run = try workspace.program.start(["run", "--json"])
+    try run.wait(for: "a wait for the lock", within: 90) {
+      try other.first("SELECT count(*) FROM pg_locks WHERE NOT granted") > 0
+    }
+    run.signal(SIGKILL)
+    _ = try run.wait(within: 30)
+    // They would wait for the lock for a minute. In a transaction, the list of sessions stays as it was first seen.
+    let list = try PostgreSQLConnection(address, applicationName: "psql")
+    defer { list.close() }
+    let sessions =
+      "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name <> 'psql'"
+    let end = ContinuousClock.now + .seconds(30)
+    while try list.first(sessions) > 0, ContinuousClock.now < end { usleep(2000) }
+    #expect(try list.first(sessions) == 0)
+    try other.execute("ROLLBACK")
+    #expect(try workspace.json("run").summary["imported"] == 1)
+    #expect(try workspace.json("verify").summary["problems"] == 0)
+  }
+
   @Test("What the server remarks while connecting is not said")
   func notices() throws {
     let address = try PostgreSQLServer.shared.makeDatabase()

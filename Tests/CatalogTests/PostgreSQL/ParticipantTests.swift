@@ -1,5 +1,6 @@
 import Dispatch
 import Fixtures
+import Foundation
 import Glibc
 import PipelineModel
 import Records
@@ -56,6 +57,45 @@ struct ParticipantTests: ParticipantSuite {
     #expect(records.map(\.endedJobs).reduce(0, +) == 600)
     #expect(records.filter { $0.state == .active }.count == 3)
     for catalog in all.dropFirst() { try catalog.close() }
+    try library.close()
+  }
+
+  /// With `PIPELINE_FAULTS=1` a thousand rows.
+  @Test("Two needs of one row that end at once, in two processes, make it ready each time")
+  func twoNeeds() throws {
+    let count = ProcessInfo.processInfo.environment["PIPELINE_FAULTS"] == "1" ? 1000 : 100
+    let library = try makeLibrary(assets: 1...count)
+    let needs = ["left", "right"]
+    try library.catalog.configure([
+      Samples.stage("left", fingerprint: 11), Samples.stage("right", fingerprint: 12),
+      Samples.stage("both", fingerprint: 13, needs: needs),
+    ])
+    let all = [library.catalog, try openBeside(library)]
+    // By asset, so that both have the same one in hand.
+    let jobs = try zip(all, needs).map { catalog, stage in
+      try catalog.claim(stage: stage, limit: count, suspects: false).sorted { $0.asset < $1.asset }
+    }
+    #expect(jobs.map(\.count) == [count, count])
+    let failures = Mutex<[String]>([])
+    let rounds = Atomic(0)
+    DispatchQueue.concurrentPerform(iterations: 2) { index in
+      do {
+        for number in 0..<count {
+          // Both begin a round at the same moment.
+          rounds.add(1, ordering: .sequentiallyConsistent)
+          while rounds.load(ordering: .sequentiallyConsistent) < 2 * (number + 1),
+            failures.withLock({ $0.isEmpty })
+          {}
+          try complete([jobs[index][number]], all[index])
+        }
+      } catch {
+        failures.withLock { $0.append("\(error)") }
+      }
+    }
+    #expect(failures.withLock { $0 } == [])
+    #expect(try library.catalog.backlog()["both"] == [.ready: count])
+    #expect(try library.integrity() == "ok")
+    try all[1].close()
     try library.close()
   }
 
@@ -427,7 +467,7 @@ struct ParticipantTests: ParticipantSuite {
       turns += 1
       #expect(
         try writer.connection.first("SHOW idle_in_transaction_session_timeout") { $0.text(0) }
-          == "30s")
+          == "10s")
       guard turns == 1 else { return }
       try writer.connection.executeScript("SET idle_in_transaction_session_timeout = '50ms'")
       // Its turn would not come otherwise.

@@ -42,7 +42,8 @@ extension PostgreSQLDriver {
   /// The catalog's statements say in which order to join, and which tables are small. So a writer takes
   /// that order, and indexes wherever there are any: the plan of a statement is made once, perhaps while the
   /// tables are empty, and must still be good when they are full. One that stops in a transaction would keep all others
-  /// from theirs.
+  /// from theirs; so would one that was killed while it waited for its turn, until it had it, because a server looks
+  /// only where it is asked to, and can only on Linux, whether a client is still there.
   private static func configuration(of role: Role) -> String {
     let common = """
       SET search_path = \(PostgreSQLSchema.name); SET jit = off; SET bytea_output = hex;
@@ -51,13 +52,14 @@ extension PostgreSQLDriver {
       SET idle_in_transaction_session_timeout = 0; SET statement_timeout = 0; SET lock_timeout = '60s';
       SET idle_session_timeout = 0; SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5;
       SET tcp_keepalives_count = 3; SET tcp_user_timeout = 15000;
+      SELECT set_config('client_connection_check_interval', '500ms', false) WHERE version() LIKE '%linux%';
       """
     switch role {
     case .reading: return common
     case .confined: return common + "SET default_transaction_read_only = on;"
     case .writing, .working:
       return common + """
-        SET idle_in_transaction_session_timeout = '30s';
+        SET idle_in_transaction_session_timeout = '10s';
         SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off;
         SET enable_mergejoin = off; SET enable_bitmapscan = off; SET default_transaction_isolation = 'read committed';
         SELECT set_config('synchronous_commit', 'on', false)
