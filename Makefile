@@ -11,10 +11,10 @@ BUILD_PACKAGES = libvips-dev libjpeg-dev libtiff-dev zlib1g-dev libzimg-dev libs
 	libavcodec-dev libswscale-dev libraw-dev libmagickcore-dev libopenjp2-7-dev libmicrohttpd-dev \
 	libcurl4-openssl-dev libexpat1-dev libpq-dev pkg-config
 # To test: tests compile plugins in C, run plugins in Python, read the database with sqlite3 and
-# trace workers, complete command lines and format manual pages as shells and man(1) do, and store
-# originals on a real S3 server.
+# trace workers, complete command lines and format manual pages as shells and man(1) do, store
+# originals on a real S3 server, and lose packets between networks of their own.
 TEST_PACKAGES = gcc libc6-dev make python3 python3-pil sqlite3 strace util-linux libjpeg-turbo-progs \
-	zsh fish groff-base ffmpeg curl radosgw ceph-mon ceph-osd ceph-common faketime
+	zsh fish groff-base ffmpeg curl radosgw ceph-mon ceph-osd ceph-common faketime iproute2
 # To test pages in a browser; Playwright is not in Debian, so Tests/browser installs it below .build.
 BROWSER_PACKAGES = chromium python3-venv python3-pil ffmpeg
 # To measure: hyperfine and the programs always compared with. ImageMagick, sigal and git-annex are
@@ -134,9 +134,9 @@ uninstall: ## Remove what `make install` put there, and nothing else
 faults: packages test-packages toolchain ## Inject every fault in full, and print a line for each
 	@umask 022; Tests/faults '$(SWIFT)'
 
-# PIPELINE_ROUNDS and PIPELINE_FILES set how often and how much Tests/cluster disturbs. The package postgresql-15 starts a server.
+# PIPELINE_ROUNDS and PIPELINE_FILES set how often and how much Tests/cluster disturbs. The packages postgresql-15 and pgbouncer start servers.
 faults-cluster: packages test-packages toolchain ## Kill processes of one library in PostgreSQL and a bucket, and print a line for each fault
-	@Packaging/require-packages postgresql-15
+	@Packaging/require-packages postgresql-15 pgbouncer
 	@umask 022; Tests/faults '$(SWIFT)' cluster
 
 # Inputs differ each time unless PIPELINE_SEED is set.

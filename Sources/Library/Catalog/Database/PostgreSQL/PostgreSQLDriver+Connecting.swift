@@ -13,6 +13,7 @@ extension PostgreSQLDriver {
       let connection = try PostgreSQLConnection(
         address, applicationName: "pipeline/\(OwnProcess.node)")
       connection.canCancel = role != .confined
+      try requireOwnSession(connection, address)
       try connection.execute(configuration(of: role))
       try check(connection, address)
       return connection
@@ -37,6 +38,32 @@ extension PostgreSQLDriver {
         "the database has the encoding \(encoding). Make one with: createdb --encoding=UTF8 --template=template0 NAME"
       )
     }
+  }
+
+  /// Refuses a pooler that has several clients share a session, before anything of it is changed: locks, prepared statements,
+  /// notifications and settings belong to a session.
+  ///
+  /// A pooler gives clients numbers of its own. One that shares sessions lends the one that is idle to the next client.
+  private static func requireOwnSession(
+    _ connection: PostgreSQLConnection, _ address: DatabaseLocation
+  ) throws(PostgreSQLError) {
+    let process = try serverProcess(of: connection)
+    if process == Int64(connection.backend) { return }
+    let other = try PostgreSQLConnection(
+      address, applicationName: "pipeline/\(OwnProcess.node)")
+    defer { other.close() }
+    guard try serverProcess(of: other) == process else { return }
+    throw PostgreSQLError(
+      .refused,
+      "a pooler has several programs share one session of the server, as pgbouncer does with pool_mode = transaction, "
+        + "but locks, prepared statements and notifications belong to a session. Set pool_mode = session for "
+        + "this database, or connect to the server itself")
+  }
+
+  private static func serverProcess(
+    of connection: PostgreSQLConnection
+  ) throws(PostgreSQLError) -> Int64 {
+    try connection.execute("SELECT CAST(pg_backend_pid() AS text)").integer(0, 0)
   }
 
   /// The catalog's statements say in which order to join, and which tables are small. So a writer takes

@@ -1,0 +1,105 @@
+import Foundation
+import Glibc
+package import PipelineModel
+
+/// A pgbouncer before a `PostgreSQLServer`, which only this process reaches, and which ends with it.
+package final class ConnectionPooler {
+  /// When a session of the server is free for the next client.
+  package enum Mode: String, Sendable {
+    case session, transaction
+  }
+
+  private static let program = "/usr/sbin/pgbouncer"
+
+  package static var isInstalled: Bool { access(program, X_OK) == 0 }
+
+  private static let socket: BytePath = ".s.PGSQL.6432"
+
+  private let folder: TemporaryFolder
+  private let database: DatabaseLocation
+  private var process: Process
+  // Its end is the end of the pooler's standard input.
+  private var lifeline = Pipe()
+
+  /// - Parameter database: of a server without a TCP port.
+  package init(to database: DatabaseLocation, _ mode: Mode) throws {
+    self.database = database
+    folder = try TemporaryFolder()
+    guard let host = Self.host(of: database) else { throw POSIXError(.EINVAL) }
+    let settings = """
+      [databases]
+      * = host=\(host.replacing("%2F", with: "/")) user=pipeline
+      [pgbouncer]
+      listen_addr =
+      unix_socket_dir = \(folder.path)
+      auth_type = any
+      pool_mode = \(mode.rawValue)
+      """
+    let file = URL(filePath: folder.path.appending("pgbouncer.ini").description)
+    try Data(settings.utf8).write(to: file)
+    // It refuses to work as root.
+    guard
+      geteuid() != 0 || chown(folder.path.description, Unprivileged.user, Unprivileged.user) == 0
+    else { throw POSIXError(.EPERM) }
+    process = try Self.start(file, lifeline)
+    try waitUntilThere()
+  }
+
+  deinit { end() }
+
+  private func end() {
+    try? lifeline.fileHandleForWriting.close()
+    process.waitUntilExit()
+  }
+
+  private static func host(of database: DatabaseLocation) -> String? {
+    database.uri.split(separator: "host=").last?.split(separator: "&").first.map(String.init)
+  }
+
+  private static func start(_ settings: URL, _ lifeline: Pipe) throws -> Process {
+    let process = Process()
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    let prefix =
+      geteuid() == 0
+      ? [
+        "setpriv", "--reuid=\(Unprivileged.user)", "--regid=\(Unprivileged.user)", "--clear-groups",
+      ] : []
+    // It inherits that this process's threads block the signals by which it would be asked to end.
+    process.arguments =
+      prefix + ["bash", "-c", #""$0" "$1" & read -r; kill -KILL $!"#, program, settings.path]
+    process.standardInput = lifeline
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    try lifeline.fileHandleForReading.close()
+    return process
+  }
+
+  private func waitUntilThere() throws {
+    let end = ContinuousClock.now + .seconds(30)
+    let socket = folder.path.appending(Self.socket).description
+    while access(socket, F_OK) != 0 {
+      guard process.isRunning, ContinuousClock.now < end else { throw POSIXError(.ETIMEDOUT) }
+      usleep(10_000)
+    }
+  }
+
+  /// Ends it, with all connections, and starts it again.
+  package func restart() throws {
+    end()
+    lifeline = Pipe()
+    unlink(folder.path.appending(Self.socket).description)
+    process = try Self.start(
+      URL(filePath: folder.path.appending("pgbouncer.ini").description), lifeline)
+    try waitUntilThere()
+  }
+
+  /// Where the database is behind it.
+  package var address: DatabaseLocation {
+    get throws {
+      let host = Self.host(of: database) ?? ""
+      let place = folder.path.description.replacing("/", with: "%2F")
+      return try DatabaseLocation(database.uri.replacing(host, with: place) + "&port=6432")
+    }
+  }
+}
