@@ -157,7 +157,9 @@ struct BucketTests {
     for (number, bytes) in [first, second].enumerated() {
       try workspace.put(bytes, as: BytePath("copy\(number).jpg"))
     }
+    #expect(workspace.exists("library/damage.json"))
     #expect(try workspace.json("run").summary["duplicates"] == 2)
+    #expect(!workspace.exists("library/damage.json"))
     try workspace.expectSound()
   }
 
@@ -303,6 +305,38 @@ struct BucketTests {
     try workspace.expectSound()
   }
 
+  @Test("What was not yet copied when a run was killed is taken again without listing the bucket")
+  func noListing() throws {
+    let isHanging = Atomic(true)
+    let isAsked = Atomic(false)
+    let listings = Atomic(0)
+    let proxy = try FaultProxy(to: try ObjectServer.shared.get().port) { request in
+      guard request.target.contains("originals") else { return .none }
+      if request.target.contains("list-type") { listings.add(1, ordering: .relaxed) }
+      guard request.method == "PUT", isHanging.load(ordering: .relaxed) else { return .none }
+      isAsked.store(true, ordering: .relaxed)
+      return .stall
+    }
+    defer { proxy.end() }
+    let workspace = try Workspace(
+      sources: [["path": "inbox", "mode": "copy", "settle": "0ms"]],
+      bucket: TestBucket(through: proxy.endpoint))
+    try put(2, in: workspace)
+    let run = try workspace.program.start(["run"])
+    try run.wait(for: "an upload") { isAsked.load(ordering: .relaxed) }
+    run.signal(SIGKILL)
+    _ = try run.wait(within: 30)
+    isHanging.store(false, ordering: .relaxed)
+    // As if it had been killed sooner.
+    for name in try workspace.files(below: "library/incoming") {
+      try workspace.remove(BytePath("library/incoming").appending(name))
+    }
+    let before = listings.load(ordering: .relaxed)
+    #expect(try workspace.json("run").summary["imported"] == 2)
+    #expect(listings.load(ordering: .relaxed) == before)
+    try workspace.expectSound()
+  }
+
   @Test("A file that goes back to its source after a kill shares nothing with the local copies")
   func putBack() throws {
     let server = try ObjectServer.shared.get()
@@ -442,6 +476,12 @@ struct BucketTests {
     try workspace.json("run")
     let before = try workspace.assets()
     let paths = try workspace.files(below: "library/originals")
+    // Found damaged, and put back since.
+    let original = BytePath("library/originals").appending(paths[0])
+    let bytes = try workspace.read(original)
+    try workspace.damage(original, Array("damage".utf8))
+    try workspace.json("verify", exit: 3)
+    try workspace.write(bytes, to: original)
     try workspace.configure(["originals": .string(bucket.location)])
     let refused = try workspace.run("run")
     #expect(refused.exitCode == 1 && refused.errors.contains("move-originals"))
@@ -449,6 +489,7 @@ struct BucketTests {
     #expect(moved["copied"] == 5 && moved["removed"] == 5)
     #expect(try workspace.files(below: "library/originals") == [])
     #expect(try bucket.files(below: "originals") == paths)
+    #expect(!workspace.exists("library/damage.json"))
     #expect(try workspace.assets() == before)
     #expect(try workspace.json("verify").summary["problems"] == 0)
     #expect(try workspace.json("move-originals").of("moved").first?["copied"] == 0)

@@ -88,7 +88,7 @@ package class ImportingLibrary {
   /// Puts a file in `incoming/` in the place of a damaged or missing original.
   func heal(_ file: IncomingOriginal) throws(FileError) {
     try originals.heal(file)
-    DamageList.forget(file.digest, in: folder)
+    DamageList.forget([file.digest], in: folder)
   }
 
   /// The folders with the library's own files.

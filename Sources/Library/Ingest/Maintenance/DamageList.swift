@@ -6,7 +6,8 @@ package import Records
 
 /// Originals and renditions that `verify` found missing or damaged, kept in `damage.json`.
 ///
-/// A file stays listed until a verification reads it whole, or an import heals it. An entry no longer applies once
+/// A file stays listed until a verification reads it whole, or an import heals it or all originals are
+/// moved. An entry no longer applies once
 /// another file has replaced the one that was read.
 package struct DamageList: Sendable {
   /// The most files listed.
@@ -74,12 +75,12 @@ package struct DamageList: Sendable {
     if entries.removeValue(forKey: subject) != nil { changes[subject] = .some(nil) }
   }
 
-  /// Removes an original from the list in a library's folder, because it was just stored anew.
+  /// Removes originals from the list in a library's folder, because they were just stored anew.
   ///
   /// A file would be told from the one that was read, an object in a bucket is not.
-  static func forget(_ original: Digest, in folder: Descriptor) {
+  static func forget(_ originals: [Digest], in folder: Descriptor) {
     guard var list = readWhole(in: folder) else { return }
-    list.forget(original)
+    for original in originals { list.forget(original) }
     // The next verification removes it otherwise.
     _ = list.save(in: folder)
   }

@@ -117,6 +117,8 @@ package struct OriginalsMove {
         LibraryMarker(library: library.marker.library, bucket: target), to: library.folder)
     }
     if !keepsOld { try removeAll(originals, &result, progress) }
+    // They are whole where they are now, whatever was found where they were.
+    DamageList.forget(originals.map(\.digest), in: library.folder)
     return result
   }
 

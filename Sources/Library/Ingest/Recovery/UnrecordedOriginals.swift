@@ -7,13 +7,12 @@ import PipelineModel
 /// Originals without an asset, for imports that reached the store but not their record.
 ///
 /// Read from disk once, on first use. Includes bytes that were deleted permanently before: they may
-/// have been imported again, and only that import knows.
+/// have been imported again, and only that import knows. A store without files has none: there, an import's own file
+/// stays in `incoming/` until it is recorded.
 final class UnrecordedOriginals {
   private struct Entry {
     let digest: Digest
-    let size: Int
-    /// Its file; `nil` in a store without files, where an import's own file stays until it is recorded.
-    let file: FileIdentity?
+    let file: FileIdentity
   }
 
   /// What a renamed file and a copy share with their source.
@@ -53,7 +52,7 @@ final class UnrecordedOriginals {
     for intent: ManifestFact.Intent, source: Descriptor?, except recorded: [Digest: AssetID]
   ) throws -> Digest? {
     let ofSize = try all().filter {
-      $0.size == intent.identity.size && recorded[$0.digest] == nil
+      $0.file.size == intent.identity.size && recorded[$0.digest] == nil
     }
     guard !ofSize.isEmpty else { return nil }
     let found: Digest?
@@ -70,8 +69,8 @@ final class UnrecordedOriginals {
   }
 
   private func match(for intent: ManifestFact.Intent, among entries: [Entry]) -> Digest? {
-    let ofTime = entries.filter { $0.file?.modified == intent.identity.modified }
-    if let same = ofTime.first(where: { $0.file?.inode == intent.identity.inode }) {
+    let ofTime = entries.filter { $0.file.modified == intent.identity.modified }
+    if let same = ofTime.first(where: { $0.file.inode == intent.identity.inode }) {
       return same.digest
     }
     let isOnlyOne = ofTime.count == 1 && intents[Trait(intent.identity), default: 0] <= 1
@@ -86,10 +85,13 @@ final class UnrecordedOriginals {
   }
 
   private func read() throws -> [Entry] {
+    // To list a bucket takes a request for each thousand objects.
+    if library.originals.leavesFiles { return [] }
+    let sizes = Set(intents.keys.map(\.size))
     var found: [Entry] = []
     try library.originals.forEach { entry throws(FileError) in
-      if case .original(let digest, let size, let file) = entry {
-        found.append(Entry(digest: digest, size: size, file: file))
+      if case .original(let digest, _, let file?) = entry, sizes.contains(file.size) {
+        found.append(Entry(digest: digest, file: file))
       }
     }
     return try found.filter { try !library.catalog.hasOriginal($0.digest) }
