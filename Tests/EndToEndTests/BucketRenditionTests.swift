@@ -91,11 +91,6 @@ struct BucketRenditionTests {
       let garbage = try workspace.program.run(["gc", "--dry-run", "--json"]).event("garbage")
       #expect(garbage["files"] == 0 && garbage["renditions"] == 0, sourceLocation: location)
     }
-
-    func removeCache() throws {
-      guard workspace.exists("library/cache") else { return }
-      try Descriptor.openFolder(workspace.library).removeTree(.init(name: "cache", kind: .folder))
-    }
   }
 
   @Test("Changing the place takes all renditions there, and back, without making any again")
@@ -111,7 +106,7 @@ struct BucketRenditionTests {
     #expect(run.summary["jobsDone"] == 0)
     try bench.expectWhole(6)
     let id = BytePath(try #require(try workspace.asset(named: "1.jpg")["id"]?.string))
-    try bench.removeCache()
+    try workspace.removeCache()
     // From the bucket, and then from its copy.
     for _ in 0..<2 {
       let got = try workspace.run("get", id, "--rendition", "preview", "-o", "got.jpg")
@@ -189,7 +184,7 @@ struct BucketRenditionTests {
     try workspace.put(try Pictures.file(grainy, ".jpg[Q=90]"), as: "large.jpg")
     try workspace.json("run")
     #expect(try bench.objects().count == 1)
-    try bench.removeCache()
+    try workspace.removeCache()
     let asset = try workspace.asset(named: "large.jpg")
     let storage = (asset["renditions"]?.array ?? []).compactMap { $0["storage"]?.string }
     #expect(Set(storage) == ["database", "file"])
@@ -204,7 +199,7 @@ struct BucketRenditionTests {
       }
     }
     try bench.client.remove(bench.objects()[0])
-    try bench.removeCache()
+    try workspace.removeCache()
     #expect(try urls.map { try served.get("/\($0)").status } == [200, 404])
     try served.stop()
   }
@@ -234,7 +229,7 @@ struct BucketRenditionTests {
     let repaired = try workspace.run("verify", "--repair", "--json")
     #expect(repaired.exitCode == 1, "\(repaired)")
     let id = BytePath(try #require(try workspace.asset(named: "1.jpg")["id"]?.string))
-    try bench.removeCache()
+    try workspace.removeCache()
     let got = try workspace.run("get", id, "--rendition", "preview", "-o", "got.jpg")
     #expect(got.exitCode == 1 && !workspace.exists("got.jpg"), "\(got)")
     isAway.store(false, ordering: .relaxed)
@@ -273,7 +268,7 @@ struct BucketRenditionTests {
     // Into the bucket, and out of it.
     for place in [nil, ""] {
       try bench.configure(renditions: place)
-      try bench.removeCache()
+      try workspace.removeCache()
       try stop()
       #expect(try workspace.json("run").summary["jobsDone"] == 0)
       try bench.expectSound(12)
@@ -301,7 +296,7 @@ struct BucketRenditionTests {
     try bench.write("somebody's", as: "renditions/README.txt")
     let other = bench.location + "-other"
     try bench.configure(renditions: other)
-    try bench.removeCache()
+    try workspace.removeCache()
     // What is lost is made again, and the others are moved all the same.
     #expect(try workspace.json("run").summary["jobsDone"] == 1)
     #expect(try bench.objects().sorted() == ["renditions/README.txt", stray].sorted())

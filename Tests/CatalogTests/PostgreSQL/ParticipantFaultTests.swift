@@ -278,6 +278,10 @@ struct ParticipantFaultTests: ParticipantSuite {
       try wait(for: "a look") { try lastLook(of: id, library) > last }
     }
     #expect(heard.withLock { $0 } == before)
+    // What they were about to do is others'.
+    try expectNews("one that leaves") { try openBeside(library).close() }
+    try expectNews("the library's process, which leaves") { try library.close() }
+    try expectNews("the next one") { try library.reopen() }
     try other.close()
     try library.close()
   }

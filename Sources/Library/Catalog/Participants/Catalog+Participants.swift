@@ -70,7 +70,7 @@ extension Catalog {
       }
       // What it was about to claim is due all the time, and those who saw that it had it wait for news.
       if !nodes.isEmpty {
-        try writer.connection.executeScript("NOTIFY \(PostgreSQLSchema.channel)")
+        try writer.connection.executeScript(PostgreSQLSchema.notify)
       }
       return (nodes, try writer.endInterruptedAttempts(writer.stages))
     }

@@ -16,7 +16,7 @@ extension Catalog {
         INSERT INTO request (participant, body, asked_at) VALUES (?, ?, clock_timestamp()) RETURNING id
         """, participant, body
       ) { $0.int64(0) }
-      try writer.connection.executeScript("NOTIFY \(PostgreSQLSchema.channel)")
+      try writer.connection.executeScript(PostgreSQLSchema.notify)
       return AskedRequest(id: id ?? 0, participant: participant)
     }
   }

@@ -139,7 +139,7 @@ final class Participation: Sendable {
         try seat.change(
           """
           UPDATE participant SET state = 'expired' WHERE taker AND \(PostgreSQLSchema.isLive);
-          NOTIFY \(PostgreSQLSchema.channel)
+          \(PostgreSQLSchema.notify)
           """)
       }
       try seat.connection.execute(
@@ -311,7 +311,7 @@ final class Participation: Sendable {
         """
         DELETE FROM participant WHERE id = \(id) AND jobs = 0;
         UPDATE participant SET state = 'ended' WHERE id = \(id) AND \(PostgreSQLSchema.isLive);
-        NOTIFY \(PostgreSQLSchema.channel)
+        \(PostgreSQLSchema.notify)
         """)
     }
   }

@@ -44,6 +44,9 @@ extension PostgreSQLSchema {
   /// Who waits for jobs listens on this channel.
   static let channel = "pipeline"
 
+  /// Tells them to look, once the transaction is committed.
+  static let notify = "NOTIFY \(channel)"
+
   /// Triggers that tell others when jobs become ready. The server passes on one notification for each transaction.
   static let readyTriggers =
     trigger("ready_new", "AFTER INSERT ON ledger", when: "NEW.state = 'ready'", tellReady)
