@@ -350,13 +350,55 @@ struct JoinedTests {
     try bench.expectSound()
   }
 
+  @Test(
+    "After five minutes without the server all go on by themselves, and have been quiet meanwhile",
+    .enabled(if: FaultSelection.isFull, "five minutes"), .timeLimit(.minutes(20)))
+  func longAbsence() throws {
+    let server = try PostgreSQLServer()
+    let bench = try Bench(server: server)
+    let watch = try bench.startWatch()
+    let second = try bench.workspace.program.start(["watch", "--json", "--config", "second.json"])
+    let worker = try bench.shared.startWork()
+    func imports(_ count: Int64) throws {
+      let database = try PostgreSQLConnection(bench.shared.address, applicationName: "tests")
+      defer { database.close() }
+      try second.wait(for: "\(count) imports and their jobs", within: 180) {
+        try database.first("SELECT count(*) FROM pipeline.ledger WHERE state = 'done'") == count
+      }
+    }
+    try bench.put(["1.txt"])
+    try imports(1)
+    func processorSeconds() throws -> Double {
+      try [second, worker].reduce(0) { try $0 + $1.processorSeconds() }
+    }
+    func said() -> Int {
+      [second, worker].reduce(0) { $0 + ($1.errorsSoFar + $1.outputSoFar).count { $0 == 0x0A } }
+    }
+    let (seconds, lines) = (try processorSeconds(), said())
+    try server.stop()
+    try bench.put(["2.txt"])
+    // The fault itself.
+    sleep(300)
+    #expect(try processorSeconds() - seconds < 15)
+    #expect(said() - lines < 20)
+    // Its service manager starts it again.
+    #expect(try watch.wait(within: 10).exitCode == 1)
+    try server.start()
+    let next = try bench.workspace.program.start(["watch", "--json"])
+    try imports(2)
+    for run in [second, worker, next] { try bench.end(run) }
+    #expect(try bench.workspace.files(below: "from-second") == [])
+  }
+
+  /// With `PIPELINE_FAULTS=1` a thousand files.
   @Test("Machines that take the same bytes at once make one asset of them")
   func sameBytes() throws {
+    let count = FaultSelection.isFull ? 1000 : 40
     let bench = try Bench()
     let machines = ["second", "third", "fourth"]
     for machine in machines.dropFirst() { try bench.add(machine) }
     let watch = try bench.startWatch()
-    let names = (0..<40).map { "\($0).txt" }
+    let names = (0..<count).map { "\($0).txt" }
     for machine in machines {
       for name in names { try bench.put([name], on: machine, text: "the same \(name)") }
     }
@@ -365,12 +407,12 @@ struct JoinedTests {
     }
     var imported = 0
     for run in runs {
-      let outcome = try run.wait(within: 120)
+      let outcome = try run.wait(within: 240)
       #expect(outcome.exitCode == 0, "\(outcome)")
       imported += try outcome.events().summary["imported"]?.integer ?? 0
     }
-    #expect(imported == 40)
-    #expect(try bench.shared.count("asset") == 40)
+    #expect(imported == count)
+    #expect(try bench.shared.count("asset") == Int64(count))
     for machine in machines {
       #expect(try bench.workspace.files(below: BytePath("from-\(machine)")) == [])
     }

@@ -111,6 +111,17 @@ package final class BuiltProgramRun {
       outputBytes: outputSoFar, errorBytes: errorsSoFar)
   }
 
+  /// How much of processors it has used, without its children.
+  package func processorSeconds() throws -> Double {
+    let text = try String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
+    // The name may have spaces; times are the 12th and 13th value after it.
+    let values = text.split(separator: ")").last?.split(separator: " ") ?? []
+    guard values.count > 12, let user = Double(values[11]), let system = Double(values[12]) else {
+      throw BuiltProgramError("The times of process \(process) can't be read.")
+    }
+    return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
+  }
+
   /// Waits until something is so while it runs.
   ///
   /// - Throws: `BuiltProgramError` if it ends before that, or after `seconds`; it is killed then.

@@ -48,12 +48,14 @@ package final class PostgreSQLServer: Sendable {
   ///   - settings: of the server, such as `fsync=off`.
   ///   - port: a free TCP port of this machine to listen on as well; by default none.
   ///   - smallDisk: the size of a disk in memory, such as `24m`, for a database made with `onSmallDisk`; by default none.
+  ///   - network: where it listens as the first machine, to anybody; by default nowhere.
   package init(
     settings: [String] = ["fsync=off", "max_wal_size=128MB"], port: UInt16? = nil,
-    smallDisk: String? = nil
+    smallDisk: String? = nil, network: SeparateNetwork? = nil
   ) throws {
     self.port = port
-    let listening = port.map { ["listen_addresses=127.0.0.1", "port=\($0)"] } ?? []
+    var listening = port.map { ["listen_addresses=127.0.0.1", "port=\($0)"] } ?? []
+    if network != nil { listening = ["listen_addresses=\(SeparateNetwork.address(.first))"] }
     guard let programs = Self.programs else { throw POSIXError(.ENOENT) }
     folder = try TemporaryFolder()
     // PostgreSQL refuses to work as root.
@@ -64,6 +66,7 @@ package final class PostgreSQLServer: Sendable {
     let script = """
       cd "$1" || exit 1
       "$0/initdb" -D data -U pipeline -A trust --no-sync --locale=C -E UTF8 >log 2>&1 || exit 1
+      echo host all all samenet trust >>data/pg_hba.conf
       settings=; for setting in "${@:2}"; do settings="$settings -c $setting"; done
       start() { "$0/postgres" -D data -k "$1" -c listen_addresses= $settings >>log 2>&1 </dev/null & }
       start "$1"
@@ -83,7 +86,8 @@ package final class PostgreSQLServer: Sendable {
       : []
     process.executableURL = URL(filePath: "/usr/bin/env")
     process.arguments =
-      prefix + Self.mounting(smallDisk, at: folder.path.appending(Self.disk))
+      (network?.prefix(.first) ?? []) + prefix
+      + Self.mounting(smallDisk, at: folder.path.appending(Self.disk))
       + ["bash", "-c", script, programs, folder.path.description] + settings + listening
     process.standardInput = lifeline
     process.standardOutput = FileHandle.nullDevice
@@ -247,6 +251,15 @@ extension PostgreSQLServer {
     let name = Self.name(of: address)
     return try DatabaseLocation(
       "postgresql://localhost:\(port ?? 0)/\(name)?hostaddr=127.0.0.1&user=pipeline&\(parameters)")
+  }
+
+  /// Where a database is for the second machine of a network.
+  package func address(of address: DatabaseLocation, in network: SeparateNetwork) throws
+    -> DatabaseLocation
+  {
+    try DatabaseLocation(
+      "postgresql://pipeline@\(SeparateNetwork.address(.first))/\(Self.name(of: address))?sslmode=disable"
+    )
   }
 
   /// Asks everybody for a password from now on who is not connected.

@@ -57,9 +57,9 @@ class Cluster:
         jobs = self.ask("status")[-1]["jobs"].values()
         return sum(states[state] for states in jobs for state in ("waiting", "ready", "running"))
 
-    def files(self):
-        """How many files lie in the folders that are watched."""
-        return sum(len(files) for drop in self.drops for _, _, files in os.walk(drop))
+    def files(self, *folders):
+        """How many files lie in folders that are watched, by default in all of them."""
+        return sum(len(files) for drop in folders or self.drops for _, _, files in os.walk(drop))
 
     def end(self):
         """Asks all to end, and returns what is wrong with how they did."""

@@ -6,7 +6,7 @@ import Testing
 /// A strike at any call that changes a file, then a clean run: nothing is lost, nothing is there twice.
 ///
 /// With `PIPELINE_FAULTS=1` every call of every scenario is struck; otherwise a
-/// selection is, another one in each run.
+/// selection is, another one in each run. Where tests use servers, calls that send them something count as well.
 @Suite("Faults: kills and failing calls", .timeLimit(.minutes(60)), .seeded)
 struct KillTests {
   @Test("A kill at any call loses nothing", arguments: FaultScenario.ofFiveFiles)

@@ -5,6 +5,7 @@ import Hashing
 import ObjectStorage
 import Originals
 import PipelineModel
+import Synchronization
 import Testing
 
 @Suite(
@@ -67,6 +68,24 @@ struct BucketStoreTests {
     defer { proxy.end() }
     let harness = try BucketHarness(through: proxy.endpoint)
     #expect(message { try harness.store.check() }.contains("x-amz-content-sha256"))
+  }
+
+  @Test("A server that ignores conditions is refused")
+  func noConditions() throws {
+    // Of what a store is tried with, the third is to be stored only if it is new.
+    let puts = Mutex(0)
+    let proxy = try FaultProxy(to: server.port) { request in
+      guard request.method == "PUT", request.target.contains("probe-") else { return .none }
+      let number = puts.withLock { puts in
+        puts += 1
+        return puts
+      }
+      return number == 3 ? .answer(.init(200, ["ETag": "\"any\""])) : .none
+    }
+    defer { proxy.end() }
+    let harness = try BucketHarness(through: proxy.endpoint)
+    #expect(message { try harness.store.check() }.contains("ignores “If-None-Match: *”"))
+    #expect(try server.client(harness.place).names(below: "").isEmpty)
   }
 
   @Test("An answer that is not the store's acknowledges nothing")
