@@ -25,6 +25,7 @@ package final class DatabaseProxy: Sendable {
   private let (first, later) = (Shared(false), Shared(false))
   private let isLater = Shared(false)
   private let isRefusing = Shared(false)
+  private let delay = Shared(UInt32(0))
   private let clients = Shared<[Int32]>([])
   private let connections = Shared(0)
   private let ends = Shared(0)
@@ -104,6 +105,9 @@ package final class DatabaseProxy: Sendable {
   /// Takes connections again.
   package func admit() { isRefusing.withLock { $0 = false } }
 
+  /// Takes so many microseconds for each 64 KiB or less that go to the server from now on.
+  package func slowDown(by microseconds: UInt32) { delay.withLock { $0 = microseconds } }
+
   /// How many times bytes were withheld since the proxy was stalled.
   package var withheldCount: Int { withheld.withLock { $0 } }
 
@@ -130,7 +134,7 @@ package final class DatabaseProxy: Sendable {
     }
     // Whether the answer of a commit is awaited, which nobody gets.
     let isCutting = Shared(false)
-    let (next, cuts, withheld, ends) = (next, cuts, withheld, ends)
+    let (next, cuts, withheld, ends, delay) = (next, cuts, withheld, ends, delay)
     connections.withLock { $0 += 1 }
     let stall = isLater.withLock { $0 } ? later : first
     let awaitEnd: @Sendable () -> Void = {
@@ -142,6 +146,7 @@ package final class DatabaseProxy: Sendable {
       Self.pump(client, upstream) { [weak self] bytes in
         if Self.hasCommit(bytes), self?.isLast() == true { self?.stall() }
         awaitEnd()
+        usleep(delay.withLock { $0 })
         guard Self.hasCommit(bytes), let cut = next.withLock({ take(&$0) }) else { return .on }
         cuts.withLock { $0 += 1 }
         switch cut {

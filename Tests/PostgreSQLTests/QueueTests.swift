@@ -51,6 +51,30 @@ struct QueueTests {
     #expect(try connection.execute(prepared: "sum", PostgreSQLParameters()).integer(0, 0) == 2001)
   }
 
+  @Test(
+    "A value that takes longer to be sent than a transaction may be idle is stored",
+    arguments: [true, false])
+  func slow(isQueued: Bool) throws {
+    let proxy = try DatabaseProxy(to: database)
+    // A second and more for four megabytes.
+    proxy.slowDown(by: 20_000)
+    let slow = try PostgreSQLConnection(proxy.address, applicationName: "tests")
+    defer { slow.close() }
+    try slow.execute("SET idle_in_transaction_session_timeout = '300ms'")
+    try slow.prepare("INSERT INTO t VALUES (1, $1)", as: "insert", types: [17])
+    var parameters = PostgreSQLParameters()
+    parameters.append([UInt8](repeating: 7, count: 4 << 20))
+    try slow.execute("BEGIN")
+    if isQueued {
+      try slow.enqueue(prepared: "insert", parameters, sql: "insert")
+      try slow.finishQueue()
+    } else {
+      _ = try slow.execute(prepared: "insert", parameters)
+    }
+    try slow.execute("COMMIT")
+    #expect(try count() == 1)
+  }
+
   @Test("The first error is thrown with its statement, and nothing behind it is executed")
   func failure() throws {
     try connection.enqueue("BEGIN")

@@ -16,7 +16,7 @@
   F(PQsocket) F(PQtransactionStatus) F(PQserverVersion) F(PQparameterStatus) \
   F(PQsetNoticeReceiver) F(PQsetErrorVerbosity) F(PQdb) F(PQsetnonblocking) F(PQflush) \
   F(PQsendQuery) F(PQsendQueryParams) F(PQsendPrepare) F(PQsendQueryPrepared) \
-  F(PQenterPipelineMode) F(PQexitPipelineMode) F(PQpipelineSync) \
+  F(PQenterPipelineMode) F(PQexitPipelineMode) F(PQpipelineSync) F(PQsendFlushRequest) \
   F(PQconsumeInput) F(PQisBusy) F(PQgetResult) F(PQnotifies) F(PQbackendPID) \
   F(PQgetCancel) F(PQcancel) F(PQfreeCancel) \
   F(PQresultStatus) F(PQresultErrorField) F(PQclear) F(PQcmdTuples) F(PQcmdStatus) \

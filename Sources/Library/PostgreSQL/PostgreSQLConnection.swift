@@ -16,6 +16,8 @@ package final class PostgreSQLConnection {
   package var isInterrupted: (@Sendable () -> Bool)?
   /// Whether statements can be ended, which takes another connection; by default they can.
   package var canCancel = true
+  /// The server's process, as a statement tells it: a pooler in between has told the client another number.
+  package var process: Int64 = 0
   /// The texts of statements that nobody has waited for yet.
   var queue: [String] = []
   /// The number of bytes of their parameters.
@@ -254,8 +256,16 @@ package final class PostgreSQLConnection {
     return try answer()
   }
 
+  /// From so many bytes on, a message may take a while to be sent.
+  private static let longMessage = 1 << 16
+
   func send(_ name: String, _ parameters: PostgreSQLParameters) -> Int32 {
-    parameters.withPointers { values, lengths, formats in
+    // A server that waits for the first message after an answer would end a transaction meanwhile. This one is short.
+    // Source: idle_in_transaction_session_timeout in PostgresMain.
+    if parameters.bytes.count >= Self.longMessage, functions.PQsendFlushRequest(handle) == 0 {
+      return 0
+    }
+    return parameters.withPointers { values, lengths, formats in
       functions.PQsendQueryPrepared(handle, name, Int32(values.count), values, lengths, formats, 1)
     }
   }
@@ -349,7 +359,7 @@ package final class PostgreSQLConnection {
         if functions.PQconsumeInput(handle) == 0 { break }
       } else if (ending?.wait ?? wait).isOver {
         if ending == nil, canCancel {
-          // A server that waits for a lock notices the end of a connection only when it has the lock.
+          // Not every server looks whether a client is still there while it waits for a lock.
           let request = PostgreSQLCancellation(handle, library)
           _ = request?.hasArrived(within: PostgreSQLWait(limit: .seconds(1)))
         }
