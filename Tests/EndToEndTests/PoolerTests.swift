@@ -27,15 +27,43 @@ struct PoolerTests: WorkSuite {
     try shared.database.execute(Self.again)
     // Sooner than it would look by itself.
     try worker.wait(for: "its jobs", within: 25) { try ended(worker) == 3 }
+    // The session that hears of jobs is the one that shows that it is there.
+    let presence = """
+      SELECT coalesce(max(pid), 0) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+      """
+    let former = try shared.database.first(presence)
     try pooler.restart()
-    try worker.wait(for: "its place") {
-      try shared.count("participant WHERE verb = 'work' AND state = 'active'") == 1
+    try worker.wait(for: "its new session") {
+      ![0, former].contains(try shared.database.first(presence))
     }
     try shared.database.execute(Self.again)
-    try worker.wait(for: "its jobs once more", within: 90) { try ended(worker) == 6 }
+    try worker.wait(for: "its jobs once more", within: 25) { try ended(worker) == 6 }
     worker.signal(SIGTERM)
     #expect(try worker.wait(within: 30).exitCode == 143)
     try shared.expectDone(jobs: 3, attempts: 3)
+  }
+
+  @Test(
+    "Where shared sessions are seen only at work, it ends with the same words, and nothing is lost")
+  func busyPool() throws {
+    let address = try PostgreSQLServer.shared.makeDatabase()
+    let pooler = try ConnectionPooler(
+      to: address, .transaction, settings: ["server_round_robin = 1", "min_pool_size = 3"])
+    // Each client gets another session from now on.
+    let clients = try (0..<3).map { _ in
+      try PostgreSQLConnection(try pooler.address, applicationName: "tests")
+    }
+    defer { for client in clients { client.close() } }
+    for client in clients { try client.execute("BEGIN") }
+    for client in clients { try client.execute("COMMIT") }
+    let workspace = try Workspace(
+      stages: [Self.identify], ["catalog": .string(try pooler.address.uri)])
+    try workspace.put("text", as: "text.txt")
+    let refused = try workspace.run("run")
+    #expect(
+      refused.exitCode == 1 && refused.errors.contains("Set pool_mode = session"), "\(refused)")
+    #expect(workspace.exists("inbox/text.txt"))
   }
 
   @Test(

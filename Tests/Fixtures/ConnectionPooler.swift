@@ -21,8 +21,10 @@ package final class ConnectionPooler {
   // Its end is the end of the pooler's standard input.
   private var lifeline = Pipe()
 
-  /// - Parameter database: of a server without a TCP port.
-  package init(to database: DatabaseLocation, _ mode: Mode) throws {
+  /// - Parameters:
+  ///   - database: of a server without a TCP port.
+  ///   - more: lines of its configuration.
+  package init(to database: DatabaseLocation, _ mode: Mode, settings more: [String] = []) throws {
     self.database = database
     folder = try TemporaryFolder()
     guard let host = Self.host(of: database) else { throw POSIXError(.EINVAL) }
@@ -34,6 +36,7 @@ package final class ConnectionPooler {
       unix_socket_dir = \(folder.path)
       auth_type = any
       pool_mode = \(mode.rawValue)
+      \(more.joined(separator: "\n"))
       """
     let file = URL(filePath: folder.path.appending("pgbouncer.ini").description)
     try Data(settings.utf8).write(to: file)

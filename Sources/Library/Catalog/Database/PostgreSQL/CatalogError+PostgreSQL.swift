@@ -36,6 +36,10 @@ extension CatalogError {
           .database,
           "\(subject) lacks a table, as if its database had been made anew. \(Self.advice) \(cause)"
         )
+      // A name of a prepared statement that is unknown, or known already.
+      case (_, "26000"), (_, "42P05"):
+        CatalogError(
+          .database, "\(subject): \(PostgreSQLDriver.sharedSession.message). \(cause)")
       case (_, "XX001"), (_, "XX002"):
         CatalogError(.corrupt, "\(subject) is damaged. \(Self.advice) \(cause)")
       default:

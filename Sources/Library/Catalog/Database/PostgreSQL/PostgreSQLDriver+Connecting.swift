@@ -40,24 +40,32 @@ extension PostgreSQLDriver {
     }
   }
 
-  /// Refuses a pooler that has several clients share a session, before anything of it is changed: locks, prepared statements,
-  /// notifications and settings belong to a session.
+  /// The error of a pooler that has several clients share a session: locks, prepared statements, notifications and settings
+  /// belong to a session.
+  static let sharedSession = PostgreSQLError(
+    .refused,
+    "a pooler has several programs share one session of the server, as pgbouncer does with pool_mode = transaction, "
+      + "but locks, prepared statements and notifications belong to a session. Set pool_mode = session for "
+      + "this database, or connect to the server itself")
+
+  /// Refuses a pooler whose sessions are shared, before anything of one is changed.
   ///
-  /// A pooler gives clients numbers of its own. One that shares sessions lends the one that is idle to the next client.
+  /// A pooler gives clients numbers of its own. One that shares sessions lends the one that is idle to the next client, unless
+  /// others are; then the begin of a transaction finds out.
   private static func requireOwnSession(
     _ connection: PostgreSQLConnection, _ address: DatabaseLocation
   ) throws(PostgreSQLError) {
-    let process = try serverProcess(of: connection)
-    if process == Int64(connection.backend) { return }
-    let other = try PostgreSQLConnection(
-      address, applicationName: "pipeline/\(OwnProcess.node)")
+    connection.process = try serverProcess(of: connection)
+    guard connection.process != Int64(connection.backend),
+      let other = try? PostgreSQLConnection(
+        address, applicationName: "pipeline/\(OwnProcess.node)")
+    else { return }
     defer { other.close() }
-    guard try serverProcess(of: other) == process else { return }
-    throw PostgreSQLError(
-      .refused,
-      "a pooler has several programs share one session of the server, as pgbouncer does with pool_mode = transaction, "
-        + "but locks, prepared statements and notifications belong to a session. Set pool_mode = session for "
-        + "this database, or connect to the server itself")
+    // With sessions of their own, and none left, this one waits until another client has gone.
+    let end = ContinuousClock.now + .seconds(1)
+    other.isInterrupted = { ContinuousClock.now > end }
+    other.canCancel = connection.canCancel
+    if (try? serverProcess(of: other)) == connection.process { throw sharedSession }
   }
 
   private static func serverProcess(
@@ -69,8 +77,8 @@ extension PostgreSQLDriver {
   /// The catalog's statements say in which order to join, and which tables are small. So a writer takes
   /// that order, and indexes wherever there are any: the plan of a statement is made once, perhaps while the
   /// tables are empty, and must still be good when they are full. One that stops in a transaction would keep all others
-  /// from theirs; so would one that was killed while it waited for its turn, until it had it, because a server looks
-  /// only where it is asked to, and can only on Linux, whether a client is still there.
+  /// from theirs. So would one that was killed while it waited for its turn, until it had it: a server looks whether a
+  /// client is still there only if it is asked to. Version 14 can do that on Linux only.
   private static func configuration(of role: Role) -> String {
     let common = """
       SET search_path = \(PostgreSQLSchema.name); SET jit = off; SET bytea_output = hex;

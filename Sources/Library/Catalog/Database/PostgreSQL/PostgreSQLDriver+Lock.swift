@@ -32,13 +32,14 @@ extension PostgreSQLDriver {
   }
 
   /// SQL for what a participant has to know at the begin of a transaction, as one text: the version of the schema, the
-  /// generation of the stages, and its own state.
+  /// generation of the stages, and its own state; and the server's process, which tells whether the session is its own.
   var entrance: String {
-    guard let participant else { return "SELECT ''" }
+    let process = "CAST(pg_backend_pid() AS text)"
+    guard let participant else { return "SELECT '', \(process)" }
     return """
       SELECT concat_ws(' ', (SELECT version FROM schema_version),
         coalesce((SELECT value FROM setting WHERE key = '\(Setting.generation)'), '-'),
-        coalesce((SELECT state FROM participant WHERE id = \(participant)), '-'))
+        coalesce((SELECT state FROM participant WHERE id = \(participant)), '-')), \(process)
       """
   }
 
