@@ -6,8 +6,8 @@ package import Records
 
 /// Originals and renditions that `verify` found missing or damaged, kept in `damage.json`.
 ///
-/// A file stays listed until a verification reads it whole, or an import heals it or all originals are
-/// moved. An entry no longer applies once
+/// A file stays listed until a verification reads it whole, an import heals it, or it is
+/// read whole by a move of the originals. An entry no longer applies once
 /// another file has replaced the one that was read.
 package struct DamageList: Sendable {
   /// The most files listed.
@@ -75,7 +75,7 @@ package struct DamageList: Sendable {
     if entries.removeValue(forKey: subject) != nil { changes[subject] = .some(nil) }
   }
 
-  /// Removes originals from the list in a library's folder, because they were just stored anew.
+  /// Removes originals from the list in a library's folder, because they were just stored anew, or read whole.
   ///
   /// A file would be told from the one that was read, an object in a bucket is not.
   static func forget(_ originals: [Digest], in folder: Descriptor) {

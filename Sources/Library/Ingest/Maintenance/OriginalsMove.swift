@@ -117,8 +117,6 @@ package struct OriginalsMove {
         LibraryMarker(library: library.marker.library, bucket: target), to: library.folder)
     }
     if !keepsOld { try removeAll(originals, &result, progress) }
-    // They are whole where they are now, whatever was found where they were.
-    DamageList.forget(originals.map(\.digest), in: library.folder)
     return result
   }
 
@@ -171,6 +169,8 @@ package struct OriginalsMove {
         try old.remove(digest)
         result.removed += 1
       }
+      // All were just read, whatever was found where they were.
+      DamageList.forget(group.map(\.digest), in: library.folder)
       done += group.count
     }
   }
