@@ -315,7 +315,10 @@ struct BucketTests {
       if request.target.contains("list-type") { listings.add(1, ordering: .relaxed) }
       guard request.method == "PUT", isHanging.load(ordering: .relaxed) else { return .none }
       isAsked.store(true, ordering: .relaxed)
-      return .stall
+      // The store gets nothing.
+      var answer = FaultProxy.Answer(200)
+      answer.spaces = 60
+      return .answer(answer)
     }
     defer { proxy.end() }
     let workspace = try Workspace(

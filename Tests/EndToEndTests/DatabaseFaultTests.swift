@@ -11,6 +11,11 @@ import Testing
   .enabled(if: PostgreSQLServer.isInstalled, "PostgreSQL is not installed"),
   .timeLimit(.minutes(5)))
 struct DatabaseFaultTests {
+  /// SQL for how many sessions of the database wait for a lock.
+  private static let waits = """
+    SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE NOT granted AND datname = current_database()
+    """
+
   private func put(_ count: Int, in workspace: Workspace, from first: Int = 0) throws {
     for number in first..<first + count {
       try workspace.put(
@@ -99,7 +104,7 @@ struct DatabaseFaultTests {
     try put(1, in: workspace, from: 1)
     let run = try workspace.program.start(["run", "--json"])
     try run.wait(for: "a wait for the lock", within: 90) {
-      try other.first("SELECT count(*) FROM pg_locks WHERE NOT granted") > 0
+      try other.first(Self.waits) > 0
     }
     run.signal(SIGTERM)
     try expectOrderlyEnd(of: run)
@@ -120,7 +125,7 @@ struct DatabaseFaultTests {
     try put(1, in: workspace, from: 1)
     let run = try workspace.program.start(["run", "--json"])
     try run.wait(for: "a wait for the lock", within: 90) {
-      try other.first("SELECT count(*) FROM pg_locks WHERE NOT granted") > 0
+      try other.first(Self.waits) > 0
     }
     run.signal(SIGKILL)
     _ = try run.wait(within: 30)
@@ -128,7 +133,7 @@ struct DatabaseFaultTests {
     let list = try PostgreSQLConnection(address, applicationName: "psql")
     defer { list.close() }
     let sessions =
-      "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name <> 'psql'"
+      "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'pipeline/%'"
     let end = ContinuousClock.now + .seconds(30)
     while try list.first(sessions) > 0, ContinuousClock.now < end { usleep(2000) }
     #expect(try list.first(sessions) == 0)

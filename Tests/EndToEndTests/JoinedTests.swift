@@ -351,7 +351,7 @@ struct JoinedTests {
   }
 
   @Test(
-    "After five minutes without the server all go on by themselves, and have been quiet meanwhile",
+    "After five minutes without the server, what joined and work go on by themselves, and have been quiet",
     .enabled(if: FaultSelection.isFull, "five minutes"), .timeLimit(.minutes(20)))
   func longAbsence() throws {
     let server = try PostgreSQLServer()

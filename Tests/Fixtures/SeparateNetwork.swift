@@ -63,6 +63,9 @@ package final class SeparateNetwork: Sendable {
     process.standardOutput = answers
     process.standardError = FileHandle.nullDevice
     try process.run()
+    // A script that fails ends the answers.
+    try orders.fileHandleForReading.close()
+    try answers.fileHandleForWriting.close()
     processes = Self.line(of: answers).split(separator: " ").map(String.init)
     guard processes.count == 2 else { throw POSIXError(.EPERM) }
   }
