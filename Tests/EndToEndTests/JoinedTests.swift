@@ -386,8 +386,10 @@ struct JoinedTests {
     try server.start()
     let next = try bench.workspace.program.start(["watch", "--json"])
     try imports(2)
+    try second.wait(for: "the removal of its file") {
+      try bench.workspace.files(below: "from-second") == []
+    }
     for run in [second, worker, next] { try bench.end(run) }
-    #expect(try bench.workspace.files(below: "from-second") == [])
   }
 
   /// With `PIPELINE_FAULTS=1` a thousand files.
