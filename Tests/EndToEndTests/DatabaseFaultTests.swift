@@ -92,20 +92,28 @@ struct DatabaseFaultTests {
     try expectOrderlyEnd(of: run)
   }
 
-  @Test("A lock that another session holds is not waited for after a signal")
-  func lock() throws {
+  /// A run that waits for a table that another session has locked.
+  private func waitForLock() throws -> (
+    Workspace, DatabaseLocation, BuiltProgramRun, PostgreSQLConnection
+  ) {
     let address = try PostgreSQLServer.shared.makeDatabase()
     let workspace = try Workspace(["catalog": .string(address.uri)])
     try put(1, in: workspace)
     try workspace.json("run")
     let other = try PostgreSQLConnection(address, applicationName: "psql")
-    defer { other.close() }
     try other.execute("BEGIN; LOCK TABLE pipeline.asset IN ACCESS EXCLUSIVE MODE")
     try put(1, in: workspace, from: 1)
     let run = try workspace.program.start(["run", "--json"])
     try run.wait(for: "a wait for the lock", within: 90) {
       try other.first(Self.waits) > 0
     }
+    return (workspace, address, run, other)
+  }
+
+  @Test("A lock that another session holds is not waited for after a signal")
+  func lock() throws {
+    let (workspace, _, run, other) = try waitForLock()
+    defer { other.close() }
     run.signal(SIGTERM)
     try expectOrderlyEnd(of: run)
     try other.execute("ROLLBACK")
@@ -115,18 +123,8 @@ struct DatabaseFaultTests {
 
   @Test("A program that is killed while it waits for a lock keeps no other from the library")
   func killedWhileWaiting() throws {
-    let address = try PostgreSQLServer.shared.makeDatabase()
-    let workspace = try Workspace(["catalog": .string(address.uri)])
-    try put(1, in: workspace)
-    try workspace.json("run")
-    let other = try PostgreSQLConnection(address, applicationName: "psql")
+    let (workspace, address, run, other) = try waitForLock()
     defer { other.close() }
-    try other.execute("BEGIN; LOCK TABLE pipeline.asset IN ACCESS EXCLUSIVE MODE")
-    try put(1, in: workspace, from: 1)
-    let run = try workspace.program.start(["run", "--json"])
-    try run.wait(for: "a wait for the lock", within: 90) {
-      try other.first(Self.waits) > 0
-    }
     run.signal(SIGKILL)
     _ = try run.wait(within: 30)
     // They would wait for the lock for a minute. In a transaction, the list of sessions stays as it was first seen.

@@ -27,10 +27,10 @@ package final class ConnectionPooler {
   package init(to database: DatabaseLocation, _ mode: Mode, settings more: [String] = []) throws {
     self.database = database
     folder = try TemporaryFolder()
-    guard let host = Self.host(of: database) else { throw POSIXError(.EINVAL) }
+    let host = try PostgreSQLServer.socketFolder(of: database)
     let settings = """
       [databases]
-      * = host=\(host.replacing("%2F", with: "/")) user=pipeline
+      * = host=\(host) user=pipeline
       [pgbouncer]
       listen_addr =
       unix_socket_dir = \(folder.path)
@@ -55,21 +55,14 @@ package final class ConnectionPooler {
     process.waitUntilExit()
   }
 
-  private static func host(of database: DatabaseLocation) -> String? {
-    database.uri.split(separator: "host=").last?.split(separator: "&").first.map(String.init)
-  }
-
   private static func start(_ settings: URL, _ lifeline: Pipe) throws -> Process {
     let process = Process()
     process.executableURL = URL(filePath: "/usr/bin/env")
-    let prefix =
-      geteuid() == 0
-      ? [
-        "setpriv", "--reuid=\(Unprivileged.user)", "--regid=\(Unprivileged.user)", "--clear-groups",
-      ] : []
     // It inherits that this process's threads block the signals by which it would be asked to end.
     process.arguments =
-      prefix + ["bash", "-c", #""$0" "$1" & read -r; kill -KILL $!"#, program, settings.path]
+      Unprivileged.prefix + [
+        "bash", "-c", #""$0" "$1" & read -r; kill -KILL $!"#, program, settings.path,
+      ]
     process.standardInput = lifeline
     process.standardOutput = FileHandle.nullDevice
     process.standardError = FileHandle.nullDevice
@@ -100,9 +93,8 @@ package final class ConnectionPooler {
   /// Where the database is behind it.
   package var address: DatabaseLocation {
     get throws {
-      let host = Self.host(of: database) ?? ""
-      let place = folder.path.description.replacing("/", with: "%2F")
-      return try DatabaseLocation(database.uri.replacing(host, with: place) + "&port=6432")
+      try DatabaseLocation(
+        PostgreSQLServer.move(database, to: folder.path).uri + "&port=6432")
     }
   }
 }

@@ -35,16 +35,10 @@ package final class DatabaseProxy: Sendable {
   /// - Parameter database: the address of a database of `PostgreSQLServer`.
   package init(to database: DatabaseLocation) throws {
     folder = try TemporaryFolder()
-    guard let part = database.uri.split(separator: "host=").last?.split(separator: "&").first else {
-      throw POSIXError(.EINVAL)
-    }
-    let other = String(part)
-    server = other.replacing("%2F", with: "/") + "/.s.PGSQL.5432"
-    let path = folder.path.description
-    address = try DatabaseLocation(
-      database.uri.replacing(other, with: path.replacing("/", with: "%2F")))
+    server = "\(try PostgreSQLServer.socketFolder(of: database))/.s.PGSQL.5432"
+    address = try PostgreSQLServer.move(database, to: folder.path)
     listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-    let result = Self.withAddress("\(path)/.s.PGSQL.5432") { bind(listener, $0, $1) }
+    let result = Self.withAddress("\(folder.path)/.s.PGSQL.5432") { bind(listener, $0, $1) }
     guard result == 0, listen(listener, 16) == 0 else { throw POSIXError(.EADDRINUSE) }
     let thread = Thread { [listener, weak self] in
       while case let client = accept(listener, nil, nil), client >= 0 {

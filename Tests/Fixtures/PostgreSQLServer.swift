@@ -59,9 +59,8 @@ package final class PostgreSQLServer: Sendable {
     guard let programs = Self.programs else { throw POSIXError(.ENOENT) }
     folder = try TemporaryFolder()
     // PostgreSQL refuses to work as root.
-    let isRoot = geteuid() == 0
     guard chmod(folder.path.description, 0o711) == 0,
-      !isRoot || chown(folder.path.description, Unprivileged.user, Unprivileged.user) == 0
+      geteuid() != 0 || chown(folder.path.description, Unprivileged.user, Unprivileged.user) == 0
     else { throw POSIXError(.EPERM) }
     let script = """
       cd "$1" || exit 1
@@ -78,15 +77,9 @@ package final class PostgreSQLServer: Sendable {
       rm -rf data
       """
     let process = Process()
-    let prefix =
-      isRoot
-      ? [
-        "setpriv", "--reuid=\(Unprivileged.user)", "--regid=\(Unprivileged.user)", "--clear-groups",
-      ]
-      : []
     process.executableURL = URL(filePath: "/usr/bin/env")
     process.arguments =
-      (network?.prefix(.first) ?? []) + prefix
+      (network?.prefix(.first) ?? []) + Unprivileged.prefix
       + Self.mounting(smallDisk, at: folder.path.appending(Self.disk))
       + ["bash", "-c", script, programs, folder.path.description] + settings + listening
     process.standardInput = lifeline
@@ -157,9 +150,25 @@ package final class PostgreSQLServer: Sendable {
   }
 
   private func address(of database: String) throws -> DatabaseLocation {
-    let socket = folder.path.description.replacing("/", with: "%2F")
     let place = port.map { "&port=\($0)" } ?? ""
-    return try DatabaseLocation("postgresql:///\(database)?host=\(socket)&user=pipeline\(place)")
+    let host = Self.encode(folder.path.description)
+    return try DatabaseLocation("postgresql:///\(database)?host=\(host)&user=pipeline\(place)")
+  }
+
+  /// A path as an address has it.
+  private static func encode(_ path: String) -> String { path.replacing("/", with: "%2F") }
+
+  /// The folder of the socket that an address of a database names.
+  static func socketFolder(of database: DatabaseLocation) throws -> String {
+    let host = database.uri.split(separator: "host=").last?.split(separator: "&").first
+    guard let host else { throw POSIXError(.EINVAL) }
+    return String(host).replacing("%2F", with: "/")
+  }
+
+  /// The same database by a socket in another folder.
+  static func move(_ database: DatabaseLocation, to folder: BytePath) throws -> DatabaseLocation {
+    let former = try encode(socketFolder(of: database))
+    return try DatabaseLocation(database.uri.replacing(former, with: encode(folder.description)))
   }
 
   /// Makes an empty database.

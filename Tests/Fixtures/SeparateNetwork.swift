@@ -3,8 +3,8 @@ import Glibc
 
 /// Two machines' networks with a cable between them, in namespaces of the kernel.
 ///
-/// What is sent over the cable can be lost in both directions, without a word to who sends or has connected. Both machines
-/// see the same files, and sockets in them.
+/// What is sent over the cable can be lost in both directions, and neither end of a connection is told. Both machines see
+/// the same files, and sockets in them.
 package final class SeparateNetwork: Sendable {
   package enum Machine: Int, Sendable {
     case first, second

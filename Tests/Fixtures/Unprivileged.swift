@@ -11,6 +11,11 @@ package enum Unprivileged {
   /// The user and group that work is done as: nobody.
   package static let user: UInt32 = 65534
 
+  /// What a command begins with to be run as that user.
+  package static let prefix =
+    geteuid() == 0
+    ? ["setpriv", "--reuid=\(user)", "--regid=\(user)", "--clear-groups", "--"] : []
+
   private final class Outcome<Value>: @unchecked Sendable {
     // @unchecked because it is read only after the thread that wrote it has signalled.
     var result: Result<Value, any Error>?

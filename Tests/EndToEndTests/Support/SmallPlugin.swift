@@ -1,3 +1,4 @@
+import Fixtures
 import PipelineModel
 
 /// A plugin of a few lines of shell, in a folder of its own.

@@ -3,16 +3,8 @@ import Foundation
 import Glibc
 import PipelineModel
 
-/// Runs the program as a user whom permissions hold back.
-enum Unprivileged {
-  /// The user and group `nobody`.
-  private static let number = "65534"
-
-  /// What a command begins with to be run as that user.
-  static let prefix =
-    geteuid() == 0
-    ? ["setpriv", "--reuid=\(number)", "--regid=\(number)", "--clear-groups", "--"] : []
-
+/// Running the program as a user whom permissions hold back.
+extension Unprivileged {
   /// Whether the program can be run so: its folder must be open to others.
   static let isPossible: Bool = {
     var program = BuiltProgram(in: "/tmp")
@@ -22,7 +14,7 @@ enum Unprivileged {
 
   /// Gives a workspace to that user, and has its program run by them from now on.
   static func handOver(_ workspace: Workspace) throws {
-    if geteuid() == 0 { try shell("chown -R \(number):\(number) .", in: workspace) }
+    if geteuid() == 0 { try shell("chown -R \(user):\(user) .", in: workspace) }
     workspace.program.prefix = prefix
   }
 

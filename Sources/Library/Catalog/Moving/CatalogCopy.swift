@@ -57,7 +57,7 @@ package final class CatalogCopy {
     }
     let references = try target.suspendReferences()
     let isPlain = target.dialect == .postgreSQL
-    // Between two pages of a table, whoever takes the progress may be slow.
+    // Between two pages of a table, the caller that is told of the progress may be slow.
     if isPlain { try target.executeScript("SET idle_in_transaction_session_timeout = 0") }
     let terms = try isPlain ? source.connection.mergedTerms() : [:]
     var contents: [String: TableContent] = [:]

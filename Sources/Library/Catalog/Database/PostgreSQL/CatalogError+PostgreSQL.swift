@@ -36,10 +36,13 @@ extension CatalogError {
           .database,
           "\(subject) lacks a table, as if its database had been made anew. \(Self.advice) \(cause)"
         )
+      case _ where error == PostgreSQLConnection.sharedSession:
+        CatalogError(.database, "\(subject) can't be used: \(error.message).")
       // A name of a prepared statement that is unknown, or known already.
       case (_, "26000"), (_, "42P05"):
         CatalogError(
-          .database, "\(subject): \(PostgreSQLDriver.sharedSession.message). \(cause)")
+          .database,
+          "\(subject) can't be used: \(PostgreSQLConnection.sharedSession.message). \(cause)")
       case (_, "XX001"), (_, "XX002"):
         CatalogError(.corrupt, "\(subject) is damaged. \(Self.advice) \(cause)")
       default:

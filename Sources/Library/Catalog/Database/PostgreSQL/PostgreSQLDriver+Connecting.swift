@@ -10,10 +10,12 @@ extension PostgreSQLDriver {
     _ address: DatabaseLocation, _ role: Role
   ) throws(CatalogError) -> PostgreSQLConnection {
     do throws(PostgreSQLError) {
-      let connection = try PostgreSQLConnection(
-        address, applicationName: "pipeline/\(OwnProcess.node)")
+      let open = { () throws(PostgreSQLError) in
+        try PostgreSQLConnection(address, applicationName: "pipeline/\(OwnProcess.node)")
+      }
+      let connection = try open()
       connection.canCancel = role != .confined
-      try requireOwnSession(connection, address)
+      try connection.requireOwnSession(open)
       try connection.execute(configuration(of: role))
       try check(connection, address)
       return connection
@@ -38,40 +40,6 @@ extension PostgreSQLDriver {
         "the database has the encoding \(encoding). Make one with: createdb --encoding=UTF8 --template=template0 NAME"
       )
     }
-  }
-
-  /// The error of a pooler that has several clients share a session: locks, prepared statements, notifications and settings
-  /// belong to a session.
-  static let sharedSession = PostgreSQLError(
-    .refused,
-    "a pooler has several programs share one session of the server, as pgbouncer does with pool_mode = transaction, "
-      + "but locks, prepared statements and notifications belong to a session. Set pool_mode = session for "
-      + "this database, or connect to the server itself")
-
-  /// Refuses a pooler whose sessions are shared, before anything of one is changed.
-  ///
-  /// A pooler gives clients numbers of its own. One that shares sessions lends the one that is idle to the next client, unless
-  /// others are; then the begin of a transaction finds out.
-  private static func requireOwnSession(
-    _ connection: PostgreSQLConnection, _ address: DatabaseLocation
-  ) throws(PostgreSQLError) {
-    connection.process = try serverProcess(of: connection)
-    guard connection.process != Int64(connection.backend),
-      let other = try? PostgreSQLConnection(
-        address, applicationName: "pipeline/\(OwnProcess.node)")
-    else { return }
-    defer { other.close() }
-    // With sessions of their own, and none left, this one waits until another client has gone.
-    let end = ContinuousClock.now + .seconds(1)
-    other.isInterrupted = { ContinuousClock.now > end }
-    other.canCancel = connection.canCancel
-    if (try? serverProcess(of: other)) == connection.process { throw sharedSession }
-  }
-
-  private static func serverProcess(
-    of connection: PostgreSQLConnection
-  ) throws(PostgreSQLError) -> Int64 {
-    try connection.execute("SELECT CAST(pg_backend_pid() AS text)").integer(0, 0)
   }
 
   /// The catalog's statements say in which order to join, and which tables are small. So a writer takes

@@ -1,5 +1,6 @@
 import Files
 import Glibc
+import PostgreSQL
 import Records
 import Synchronization
 
@@ -34,7 +35,7 @@ extension PostgreSQLDriver {
   /// SQL for what a participant has to know at the begin of a transaction, as one text: the version of the schema, the
   /// generation of the stages, and its own state; and the server's process, which tells whether the session is its own.
   var entrance: String {
-    let process = "CAST(pg_backend_pid() AS text)"
+    let process = PostgreSQLConnection.processSQL
     guard let participant else { return "SELECT '', \(process)" }
     return """
       SELECT concat_ws(' ', (SELECT version FROM schema_version),

@@ -178,10 +178,7 @@ final class PostgreSQLDriver: DatabaseDriver {
       do throws(PostgreSQLError) {
         let result = try connection.execute(sql)
         entry = result.rowCount == 1 ? result.text(0, 0) : ""
-        if result.rowCount == 1, result.integer(0, 1) != connection.process {
-          _ = try? connection.execute("ROLLBACK")
-          throw Self.sharedSession
-        }
+        if result.rowCount == 1 { try connection.requireSameSession(result.integer(0, 1)) }
         return
       } catch {
         if connection.isLost, isFirst {
