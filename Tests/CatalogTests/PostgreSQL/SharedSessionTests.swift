@@ -6,9 +6,9 @@ import Testing
 
 @testable import Catalog
 
-/// A session that a pooler lends to another client between two transactions.
+/// Sessions of the server behind a pooler, which may lend them to another client between two transactions.
 @Suite(
-  "A shared session",
+  "Sessions behind a pooler",
   .enabled(if: PostgreSQLServer.isInstalled, "PostgreSQL is not installed"),
   .enabled(if: ConnectionPooler.isInstalled, "pgbouncer is not installed"),
   .timeLimit(.minutes(2)))
@@ -52,5 +52,16 @@ struct SharedSessionTests {
       """
     let count = try direct.execute(open).integer(0, 0)
     #expect(count == 0)
+  }
+
+  @Test("A pooler that lends whole sessions is used with the only one it has")
+  func onlySession() throws {
+    let address = try PostgreSQLServer.shared.makeDatabase()
+    // Clients that want another one wait for ever.
+    let pooler = try ConnectionPooler(
+      to: address, .session, settings: ["default_pool_size = 1", "query_wait_timeout = 0"])
+    let driver = try PostgreSQLDriver(try pooler.address, role: .reading)
+    defer { driver.close() }
+    #expect(try driver.first("SELECT 1") { $0.int64(0) } == 1)
   }
 }
