@@ -44,7 +44,7 @@ export PIPELINE_FOUND_LIBRARIES = $(FOUND)
 ONLY ?=
 export ONLY
 
-SWIFT_FILES = Package.swift Sources Plugins Decoders Tests Examples Benchmarks/FetchProbe Benchmarks/LedgerProbe
+SWIFT_FILES = Package.swift Sources Plugins Decoders Tests Examples Benchmarks/BucketProbe Benchmarks/FetchProbe Benchmarks/LedgerProbe
 
 SHELL = /bin/bash
 .SHELLFLAGS = -eu -o pipefail -c

@@ -332,6 +332,11 @@ let package = Package(
     .executableTarget(
       name: "ledger-probe", dependencies: ["Catalog", "Hashing", "PipelineModel", "Records"],
       path: "Benchmarks/LedgerProbe", swiftSettings: swift),
+    // Stores and gets originals without a library; only `make bench-bucket` starts it.
+    .executableTarget(
+      name: "bucket-probe",
+      dependencies: ["Files", "Hashing", "ObjectStorage", "Originals", "PipelineModel"],
+      path: "Benchmarks/BucketProbe", swiftSettings: swift),
     tests("ProgramTests", ["PipelineModel", "pipeline"]),
     tests(
       "WebTests",
