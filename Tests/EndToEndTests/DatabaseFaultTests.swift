@@ -93,51 +93,57 @@ struct DatabaseFaultTests {
   }
 
   /// A run that waits for a table that another session has locked.
-  private func waitForLock() throws -> (
-    Workspace, DatabaseLocation, BuiltProgramRun, PostgreSQLConnection
-  ) {
+  private struct LockedRun {
+    let workspace: Workspace
+    let address: DatabaseLocation
+    let run: BuiltProgramRun
+    /// The session that has the lock.
+    let holder: PostgreSQLConnection
+  }
+
+  private func startLockedRun() throws -> LockedRun {
     let address = try PostgreSQLServer.shared.makeDatabase()
     let workspace = try Workspace(["catalog": .string(address.uri)])
     try put(1, in: workspace)
     try workspace.json("run")
-    let other = try PostgreSQLConnection(address, applicationName: "psql")
-    try other.execute("BEGIN; LOCK TABLE pipeline.asset IN ACCESS EXCLUSIVE MODE")
+    let holder = try PostgreSQLConnection(address, applicationName: "psql")
+    try holder.execute("BEGIN; LOCK TABLE pipeline.asset IN ACCESS EXCLUSIVE MODE")
     try put(1, in: workspace, from: 1)
     let run = try workspace.program.start(["run", "--json"])
     try run.wait(for: "a wait for the lock", within: 90) {
-      try other.first(Self.waits) > 0
+      try holder.first(Self.waits) > 0
     }
-    return (workspace, address, run, other)
+    return LockedRun(workspace: workspace, address: address, run: run, holder: holder)
   }
 
   @Test("A lock that another session holds is not waited for after a signal")
   func lock() throws {
-    let (workspace, _, run, other) = try waitForLock()
-    defer { other.close() }
-    run.signal(SIGTERM)
-    try expectOrderlyEnd(of: run)
-    try other.execute("ROLLBACK")
-    #expect(try workspace.json("run").summary["imported"] == 1)
-    #expect(try workspace.json("verify").summary["problems"] == 0)
+    let locked = try startLockedRun()
+    defer { locked.holder.close() }
+    locked.run.signal(SIGTERM)
+    try expectOrderlyEnd(of: locked.run)
+    try locked.holder.execute("ROLLBACK")
+    #expect(try locked.workspace.json("run").summary["imported"] == 1)
+    #expect(try locked.workspace.json("verify").summary["problems"] == 0)
   }
 
   @Test("A program that is killed while it waits for a lock keeps no other from the library")
   func killedWhileWaiting() throws {
-    let (workspace, address, run, other) = try waitForLock()
-    defer { other.close() }
-    run.signal(SIGKILL)
-    _ = try run.wait(within: 30)
+    let locked = try startLockedRun()
+    defer { locked.holder.close() }
+    locked.run.signal(SIGKILL)
+    _ = try locked.run.wait(within: 30)
     // They would wait for the lock for a minute. In a transaction, the list of sessions stays as it was first seen.
-    let list = try PostgreSQLConnection(address, applicationName: "psql")
+    let list = try PostgreSQLConnection(locked.address, applicationName: "psql")
     defer { list.close() }
     let sessions =
       "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'pipeline/%'"
     let end = ContinuousClock.now + .seconds(30)
     while try list.first(sessions) > 0, ContinuousClock.now < end { usleep(2000) }
     #expect(try list.first(sessions) == 0)
-    try other.execute("ROLLBACK")
-    #expect(try workspace.json("run").summary["imported"] == 1)
-    #expect(try workspace.json("verify").summary["problems"] == 0)
+    try locked.holder.execute("ROLLBACK")
+    #expect(try locked.workspace.json("run").summary["imported"] == 1)
+    #expect(try locked.workspace.json("verify").summary["problems"] == 0)
   }
 
   @Test("What the server remarks while connecting is not said")

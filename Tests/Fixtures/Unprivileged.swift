@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// Runs work with the permissions of an ordinary user, where the tests run as root.
+/// Runs work, or a command, with the permissions of an ordinary user, where the tests run as root.
 ///
 /// Credentials belong to a thread in the kernel's eyes; only glibc changes them
 /// for all threads. So the system calls are made directly, on a thread of their

@@ -17,7 +17,7 @@ package final class PostgreSQLConnection {
   /// Whether statements can be ended, which takes another connection; by default they can.
   package var canCancel = true
   /// The number of the server's process, as the server says it in `requireOwnSession`.
-  package internal(set) var process: Int64 = 0
+  var process: Int64 = 0
   /// The texts of statements that nobody has waited for yet.
   var queue: [String] = []
   /// The number of bytes of their parameters.

@@ -8,12 +8,12 @@ import Testing
 
 /// Sessions of the server behind a pooler, which may lend them to another client between two transactions.
 @Suite(
-  "Sessions behind a pooler",
+  "Shared sessions",
   .enabled(if: PostgreSQLServer.isInstalled, "PostgreSQL is not installed"),
   .enabled(if: ConnectionPooler.isInstalled, "pgbouncer is not installed"),
   .timeLimit(.minutes(2)))
 struct SharedSessionTests {
-  @Test("The begin of a transaction refuses another session than before, and leaves none open")
+  @Test("The start of a transaction refuses another session than before, and leaves none open")
   func begin() throws {
     let address = try PostgreSQLServer.shared.makeDatabase()
     let pooler = try ConnectionPooler(
@@ -57,11 +57,15 @@ struct SharedSessionTests {
   @Test("A pooler that lends whole sessions is used with the only one it has")
   func onlySession() throws {
     let address = try PostgreSQLServer.shared.makeDatabase()
-    // Clients that want another one wait for ever.
+    // Clients that want another one wait for so long, and are refused then.
+    let patience = Duration.seconds(20)
     let pooler = try ConnectionPooler(
-      to: address, .session, settings: ["default_pool_size = 1", "query_wait_timeout = 0"])
+      to: address, .session,
+      settings: ["default_pool_size = 1", "query_wait_timeout = \(patience.components.seconds)"])
+    let start = ContinuousClock.now
     let driver = try PostgreSQLDriver(try pooler.address, role: .reading)
     defer { driver.close() }
     #expect(try driver.first("SELECT 1") { $0.int64(0) } == 1)
+    #expect(ContinuousClock.now - start < patience, "It waited for a session that nobody gives back.")
   }
 }

@@ -4,9 +4,9 @@ import Records
 /// Changing a catalog together with other processes.
 ///
 /// Transactions take turns, but for those that claim jobs (`TransactionKind`), so each statement finds what one writer
-/// alone would find. What this process keeps in memory is compared at the begin of each.
+/// alone would find. What this process keeps in memory is compared at the start of each.
 extension CatalogWriter {
-  /// Learns what others changed since this process looked last; at the begin of a transaction.
+  /// Learns what others changed since this process looked last; at the start of a transaction.
   func enter() throws(CatalogError) {
     endedNow = []
     overtakenNow = []

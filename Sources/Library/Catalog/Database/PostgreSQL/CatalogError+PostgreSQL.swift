@@ -36,13 +36,9 @@ extension CatalogError {
           .database,
           "\(subject) lacks a table, as if its database had been made anew. \(Self.advice) \(cause)"
         )
-      case _ where error == PostgreSQLConnection.sharedSession:
-        CatalogError(.database, "\(subject) can't be used: \(error.message).")
+      case _ where error == PostgreSQLConnection.sharedSession: .sharedSession(subject)
       // A name of a prepared statement that is unknown, or known already.
-      case (_, "26000"), (_, "42P05"):
-        CatalogError(
-          .database,
-          "\(subject) can't be used: \(PostgreSQLConnection.sharedSession.message). \(cause)")
+      case (_, "26000"), (_, "42P05"): .sharedSession(subject, cause)
       case (_, "XX001"), (_, "XX002"):
         CatalogError(.corrupt, "\(subject) is damaged. \(Self.advice) \(cause)")
       default:
@@ -52,6 +48,12 @@ extension CatalogError {
       }
     self.cause = cause
     isRefusal = error.isRefusal
+  }
+
+  private static func sharedSession(_ subject: String, _ cause: String? = nil) -> CatalogError {
+    let reason = PostgreSQLConnection.sharedSession.message
+    return CatalogError(
+      .database, "\(subject) can't be used: \(reason).\(cause.map { " \($0)" } ?? "")")
   }
 
   /// The error that the bytes of a rendition can't be read, because of a damaged page of their table.

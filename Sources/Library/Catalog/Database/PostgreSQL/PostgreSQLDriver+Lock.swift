@@ -32,7 +32,7 @@ extension PostgreSQLDriver {
     try executeScript("SELECT pg_advisory_lock(\(Self.key), 2)")
   }
 
-  /// SQL for what a participant has to know at the begin of a transaction, as one text: the version of the schema, the
+  /// SQL for what a participant has to know at the start of a transaction, as one text: the version of the schema, the
   /// generation of the stages, and its own state; and the server's process, which tells whether the session is its own.
   var entrance: String {
     let process = PostgreSQLConnection.processSQL

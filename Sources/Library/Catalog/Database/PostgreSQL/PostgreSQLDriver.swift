@@ -119,7 +119,7 @@ final class PostgreSQLDriver: DatabaseDriver {
   /// Takes note that the statements of this transaction, though they might have, have changed nothing.
   func hasChangedNothing() { hasWritten = false }
 
-  /// Queues the begin of the transaction, unless the server has it.
+  /// Queues the start of the transaction, unless the server has it.
   private func sendBeginning() throws(CatalogError) {
     guard let beginning, !isReconnecting else { return }
     try attempt(beginning) { () throws(PostgreSQLError) in try connection.enqueue(beginning) }
@@ -255,7 +255,7 @@ final class PostgreSQLDriver: DatabaseDriver {
   /// Notes the mark of the last commit, by this process or before it.
   ///
   /// - Throws: `.locked` after a loss, if another process that had the lock has changed the catalog meanwhile, or if the
-  ///   server has lost commits of this one. What others changed that work beside is compared at the begin of each
+  ///   server has lost commits of this one. What others changed that work beside is compared at the start of each
   ///   transaction.
   func noteLastMark() throws(CatalogError) {
     // Those with the lock have waited for it.
