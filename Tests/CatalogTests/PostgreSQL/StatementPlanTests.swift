@@ -9,22 +9,24 @@ import Testing
 @Suite(
   "Plans of PostgreSQL", .enabled(if: PostgreSQLServer.isInstalled, "PostgreSQL is not installed"))
 struct StatementPlanTests: ParticipantSuite {
-  @Test("What claims and completes jobs keeps no whole table in memory")
-  func plans() throws {
-    let library = try makeLibrary(assets: 1...300)
-    let other = try openBeside(library)
+  /// Claims and completes a batch of each stage.
+  private func work(_ catalog: Catalog) throws {
     for stage in ["identify", "thumbnails"] {
-      let jobs = try other.claim(stage: stage, limit: 64, suspects: false)
+      let jobs = try catalog.claim(stage: stage, limit: 64, suspects: false)
       #expect(jobs.count == 64)
       let renditions = [Samples.rendition("grid")]
-      _ = try other.complete(
+      _ = try catalog.complete(
         jobs.map {
           Completion(
             token: $0.token, outcome: .done(facts: ["width": 1], renditions: renditions), seconds: 1
           )
         })
     }
-    let plans = try other.read { (connection) throws(CatalogError) in
+  }
+
+  /// The statements that a process has prepared, and their plans.
+  private func plans(of catalog: Catalog) throws -> [(sql: String, plan: String)] {
+    try catalog.read { (connection) throws(CatalogError) in
       let statements = try connection.all(
         "SELECT name, cardinality(parameter_types), statement FROM pg_prepared_statements"
       ) { (name: $0.text(0), parameters: $0.int(1), sql: $0.text(2)) }
@@ -37,8 +39,35 @@ struct StatementPlanTests: ParticipantSuite {
       }
       return plans
     }
+  }
+
+  @Test("What claims and completes jobs keeps no whole table in memory")
+  func memory() throws {
+    let library = try makeLibrary(assets: 1...300)
+    let other = try openBeside(library)
+    try work(other)
+    let plans = try plans(of: other)
     #expect(plans.count > 20)
     for (sql, plan) in plans { #expect(!plan.contains("hashed SubPlan"), "\(sql)\n\(plan)") }
+    try other.close()
+    try library.close()
+  }
+
+  @Test("A claim reads the rows of its jobs alone, also once the server has counted all rows again")
+  func countedAgain() throws {
+    let library = try makeLibrary(assets: 1...300)
+    let other = try openBeside(library)
+    try work(other)
+    try execute("ANALYZE pipeline.ledger", library)
+    // Its statements are planned anew while it has claimed some.
+    try work(other)
+    for (sql, plan) in try plans(of: other) where sql.contains("claimed") {
+      let lines = plan.split(separator: "\n")
+      for (line, next) in zip(lines, lines.dropFirst() + [""])
+      where line.contains("using ledger_pkey") {
+        #expect(next.contains("Index Cond"), "\(sql)\n\(plan)")
+      }
+    }
     try other.close()
     try library.close()
   }
