@@ -51,6 +51,34 @@ struct WorkTests: WorkSuite {
     #expect(try shared.count("participant WHERE state = 'expired' AND verb = 'work'") > 0)
   }
 
+  @Test("A job that failed is due again by the server's clock, whatever those of the machines say")
+  func retries() throws {
+    let shared = try SharedWorkspace(stages: [SmallPlugin.stage])
+    let workspace = shared.workspace
+    try SmallPlugin.write(
+      into: workspace,
+      process: #"""
+        echo '{"type":"result","job":"'$job'","result":{"outcome":"failed","failure":{'\
+          '"class":"transient","reason":"Busy."}}}'; continue
+        """#)
+    try shared.put(0..<1)
+    let ahead = try workspace.program.withClock("+10m").run(["run", "--json"])
+    #expect(ahead.exitCode == 3, "\(ahead)")
+    let now = "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)"
+    let left = try shared.database.first("SELECT max(not_before) - \(now) FROM pipeline.ledger")
+    #expect((0...30_000_000).contains(left))
+    try SmallPlugin.write(into: workspace)
+    // Its triggers need what only the program's own sessions have.
+    try shared.database.execute(
+      """
+      BEGIN; SET LOCAL session_replication_role = replica;
+      UPDATE pipeline.ledger SET not_before = \(now); COMMIT
+      """)
+    let behind = try workspace.program.withClock("-10m").run(["run", "--json"])
+    #expect(behind.exitCode == 0, "\(behind)")
+    try shared.expectDone(jobs: 1)
+  }
+
   @Test("A run and --until-idle wait for the jobs of others, and the run counts them")
   func waits() throws {
     let shared = try SharedWorkspace(stages: [SmallPlugin.stage])

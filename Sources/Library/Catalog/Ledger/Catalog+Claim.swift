@@ -49,19 +49,21 @@ extension Catalog {
 
   package func nextDue(after time: Timestamp) throws(CatalogError) -> Timestamp? {
     try access.sync { (writer) throws(CatalogError) in
-      var earliest: Timestamp?
+      let here = Timestamp.now
+      let now = writer.connection.ledgerNow(3, here: here)
+      var earliest: Int64?
       for stage in writer.stages {
-        let due = try writer.connection.first(
+        let delay = try writer.connection.first(
           """
-          SELECT not_before FROM ledger
-          WHERE fingerprint = ? AND state = 'ready' AND not_before > ?
+          SELECT not_before - \(now.sql) FROM ledger
+          WHERE fingerprint = ?1 AND state = 'ready' AND not_before > \(now.sql) - ?2
             AND \(CatalogWriter.isWanted)
           ORDER BY not_before LIMIT 1
-          """, stage.fingerprint, time
-        ) { $0.timestamp(0) }
-        if let due { earliest = min(earliest ?? due, due) }
+          """, values: [stage.fingerprint, here.microseconds - time.microseconds] + now.values
+        ) { $0.int64(0) }
+        if let delay { earliest = min(earliest ?? delay, delay) }
       }
-      return earliest
+      return earliest.map { Timestamp(microseconds: here.microseconds + $0) }
     }
   }
 }
@@ -193,7 +195,8 @@ extension CatalogWriter {
   private func choice(
     _ stage: ConfiguredStage, limit: Int, suspects: Bool
   ) -> (sql: String, values: [any SQLBindable]) {
-    let isNotDeclined = isNotDeclined(5)
+    let isNotDeclined = isNotDeclined(4)
+    let now = connection.ledgerNow(4 + isNotDeclined.values.count)
     // Others claim at the same time.
     let isLocked = connection.text(
       sqlite: "", postgreSQL: "FOR NO KEY UPDATE OF ledger SKIP LOCKED")
@@ -201,12 +204,12 @@ extension CatalogWriter {
       """
       INSERT INTO temp.claimed (ledger) SELECT id FROM ledger
         INDEXED BY \(suspects ? "ledger_interrupted" : "ledger_claim")
-      WHERE fingerprint = ?1 AND state = 'ready' AND not_before <= ?2
-        AND \(suspects ? "interruptions > 0 AND interruptions >= ?3" : "interruptions < ?3")
+      WHERE fingerprint = ?1 AND state = 'ready' AND not_before <= \(now.sql)
+        AND \(suspects ? "interruptions > 0 AND interruptions >= ?2" : "interruptions < ?2")
         AND \(Self.isWanted) \(isNotDeclined.sql)
-      ORDER BY not_before, id LIMIT ?4 \(isLocked)
+      ORDER BY not_before, id LIMIT ?3 \(isLocked)
       """,
-      [stage.fingerprint, Timestamp.now, stage.attempts, limit] + isNotDeclined.values
+      [stage.fingerprint, stage.attempts, limit] + isNotDeclined.values + now.values
     )
   }
 

@@ -91,7 +91,7 @@ extension CatalogWriter {
       try replaceRenditions(of: row, with: [], &rest)
     case .failed(let kind, let sentence, let retryAt):
       (end.state, end.outcome, end.reason, end.failure) = (.failed, .failed, sentence, kind)
-      if let retryAt { (end.state, end.notBefore) = (.ready, retryAt) }
+      if let retryAt { (end.state, end.notBefore) = (.ready, try connection.ledgerTime(retryAt)) }
       // The file is not to blame, and keeps its remaining attempts, which are counted when claimed, so that a
       // crash leaves a suspect.
       if kind == "environment" { end.uncounted = 1 }

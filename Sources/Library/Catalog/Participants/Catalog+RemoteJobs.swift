@@ -31,23 +31,22 @@ extension Catalog {
       let running = writer.stages.map {
         "SELECT 1 FROM ledger WHERE fingerprint = \($0.fingerprint) AND state = 'running'"
       }
-      let due = writer.dueJobs(in: names, 2)
+      let due = writer.dueJobs(in: names, 1)
       let parts = running + due.parts
       guard !parts.isEmpty else { return true }
       return try !writer.connection.hasRow(
-        "SELECT 1 WHERE ?1 > 0 AND EXISTS (\(parts.joined(separator: " UNION ALL ")))",
-        values: [Timestamp.now] + due.values)
+        "SELECT 1 WHERE EXISTS (\(parts.joined(separator: " UNION ALL ")))", values: due.values)
     }
   }
 
   /// Whether jobs of some stages are due, or the library has other stages now; asked without a turn.
   package func mayHaveJobs(in names: Set<String>) throws(CatalogError) -> Bool {
     try access.sync { (writer) throws(CatalogError) in
-      let due = writer.dueJobs(in: names, 4)
-      let parts = ["SELECT 1 FROM setting WHERE key = ?2 AND value <> ?3"] + due.parts
+      let due = writer.dueJobs(in: names, 3)
+      let parts = ["SELECT 1 FROM setting WHERE key = ?1 AND value <> ?2"] + due.parts
       return try writer.connection.hasRow(
-        "SELECT 1 WHERE ?1 > 0 AND EXISTS (\(parts.joined(separator: " UNION ALL ")))",
-        values: [Timestamp.now, Setting.generation, writer.generation] + due.values)
+        "SELECT 1 WHERE EXISTS (\(parts.joined(separator: " UNION ALL ")))",
+        values: [Setting.generation, writer.generation] + due.values)
     }
   }
 
@@ -110,7 +109,7 @@ extension Catalog {
 }
 
 extension CatalogWriter {
-  /// Statements that find jobs of some stages that are due at the time of the first parameter.
+  /// Statements that find jobs of some stages that are due.
   ///
   /// - Parameter number: the number of the next parameter.
   fileprivate func dueJobs(
@@ -119,13 +118,14 @@ extension CatalogWriter {
     let wanted = stages.filter { names.contains($0.name) }
     guard !wanted.isEmpty else { return ([], []) }
     let isNotDeclined = isNotDeclined(number)
+    let now = connection.ledgerNow(number + isNotDeclined.values.count)
     let parts = wanted.map {
       """
-      SELECT 1 FROM ledger WHERE fingerprint = \($0.fingerprint) AND state = 'ready' AND not_before <= ?1
-        AND \(CatalogWriter.isWanted) \(isNotDeclined.sql)
+      SELECT 1 FROM ledger WHERE fingerprint = \($0.fingerprint) AND state = 'ready'
+        AND not_before <= \(now.sql) AND \(CatalogWriter.isWanted) \(isNotDeclined.sql)
       """
     }
-    return (parts, isNotDeclined.values)
+    return (parts, isNotDeclined.values + now.values)
   }
 }
 
