@@ -404,6 +404,41 @@ struct BucketTests {
     try workspace.expectSound()
   }
 
+  @Test("A watch goes on where the store went away before a recorded file was removed")
+  func watchBeforeRemoval() throws {
+    // From the first look at a stored original, which is that before its source is removed.
+    let isAway = Atomic(false)
+    let isBack = Atomic(false)
+    let server = try ObjectServer.shared.get()
+    let proxy = try FaultProxy(to: server.port) { request in
+      if request.method == "GET", request.target.contains("/originals/") {
+        isAway.store(true, ordering: .relaxed)
+      }
+      let isRefused =
+        isAway.load(ordering: .relaxed) && !isBack.load(ordering: .relaxed)
+      return isRefused ? .status(503) : .none
+    }
+    defer { proxy.end() }
+    let workspace = try Workspace(bucket: TestBucket(through: proxy.endpoint))
+    try workspace.configure(
+      sources: [["path": "inbox", "mode": "move", "settle": "0ms", "take": "copy"]],
+      stages: [], ["rescan": "1s"])
+    try put(1, in: workspace)
+    let run = try workspace.program.start(["watch", "--json"])
+    try run.wait(for: "the pause", within: 60) {
+      try run.eventsSoFar().states.contains("storeAway")
+    }
+    #expect(try run.eventsSoFar().contains { $0["outcome"] == "imported" })
+    #expect(try workspace.files(below: "inbox").count == 1)
+    isBack.store(true, ordering: .relaxed)
+    try run.wait(for: "the removal", within: 60) {
+      try workspace.files(below: "inbox").isEmpty
+    }
+    run.signal(SIGTERM)
+    #expect(try run.wait(within: 30).exitCode == 143)
+    try workspace.expectSound()
+  }
+
   // MARK: Kills
 
   @Test(

@@ -63,7 +63,8 @@ struct JoinedTests {
 
     func end(_ run: BuiltProgramRun, at location: SourceLocation = #_sourceLocation) throws {
       run.signal(SIGTERM)
-      #expect(try run.wait(within: 30).exitCode == 143, sourceLocation: location)
+      let outcome = try run.wait(within: 30)
+      #expect(outcome.exitCode == 143, "\(outcome)", sourceLocation: location)
     }
 
     @discardableResult
@@ -250,10 +251,7 @@ struct JoinedTests {
     try bench.add("third")
     for (machine, offset) in [("second", "+10m"), ("third", "-10m")] {
       try bench.put((0..<5).map { "\($0).txt" }, on: machine)
-      var program = bench.workspace.program
-      program.prefix = ["faketime", "-f", offset]
-      // The files' times are what they are.
-      program.environment["NO_FAKE_STAT"] = "1"
+      let program = try bench.workspace.program.withClock(offset)
       let outcome = try program.run(["run", "--json", "--config", BytePath("\(machine).json")])
       #expect(outcome.exitCode == 0, "\(machine): \(outcome)")
       #expect(try bench.workspace.files(below: BytePath("from-\(machine)")).isEmpty)
@@ -261,6 +259,48 @@ struct JoinedTests {
     #expect(try bench.shared.count("asset") == 10)
     #expect(try bench.shared.count("participant WHERE state = 'expired'") == 0)
     #expect(try bench.shared.count("attempt WHERE outcome = 'interrupted'") == 0)
+    try bench.end(watch)
+    try bench.expectSound()
+  }
+
+  @Test("Clocks that jump while files are taken change nothing about who takes and does what")
+  func jumps() throws {
+    let bench = try Bench()
+    let watch = try bench.startWatch()
+    let clock = bench.workspace.root.appending("clock")
+    func set(_ offset: String) throws {
+      try bench.workspace.write(Array("\(offset)\n".utf8), to: "clock.new")
+      #expect(rename("\(clock).new", "\(clock)") == 0)
+    }
+    try set("+0")
+    let joined = try bench.workspace.program.withClock(in: clock)
+      .start(["watch", "--json", "--config", "second.json"])
+    func waitForJobs(_ count: Int) throws {
+      try joined.wait(for: "\(count) jobs", within: 60) {
+        try bench.shared.count("ledger WHERE state = 'done'") == count
+          && bench.workspace.files(below: "from-second").isEmpty
+      }
+    }
+    // The store allows for a quarter of an hour.
+    for (index, offset) in ["+0", "+14m", "-14m"].enumerated() {
+      try set(offset)
+      try bench.put(["\(index).txt"])
+      try waitForJobs(index + 1)
+    }
+    try set("+1h")
+    try bench.put(["later.txt"])
+    try joined.wait(for: "the sentence about the clock", within: 60) {
+      try joined.eventsSoFar().contains {
+        $0["state"] == "storeAway" && $0["reason"]?.string?.contains("set it right") == true
+      }
+    }
+    #expect(try bench.workspace.files(below: "from-second") == ["later.txt"])
+    #expect(try bench.shared.count("asset") == 3)
+    try set("+0")
+    try waitForJobs(4)
+    #expect(try bench.shared.count("participant WHERE state = 'expired'") == 0)
+    #expect(try bench.shared.count("attempt WHERE outcome = 'interrupted'") == 0)
+    try bench.end(joined)
     try bench.end(watch)
     try bench.expectSound()
   }

@@ -149,6 +149,14 @@ package struct IngestError: Error, Sendable, CustomStringConvertible {
     self.cause = cause
   }
 
+  /// The error that the store of originals can't be used for now.
+  static func storeAway(_ error: FileError) -> IngestError {
+    IngestError(
+      .store,
+      "\(error.message) Nothing more is imported until it can be used, and the files stay in their sources.",
+      path: error.path, cause: error)
+  }
+
   package var description: String { message }
 
   /// Whether imports can go on by themselves later.

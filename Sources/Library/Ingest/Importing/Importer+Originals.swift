@@ -29,6 +29,17 @@ extension Importer {
         + "“\(source.root.appending(file.attempt.candidate.path).printable)”.")
   }
 
+  /// Whether a stored original is whole that no file in `incoming/` is compared with.
+  ///
+  /// - Throws: `IngestError` of code `store` if the store can't be used for now.
+  func isStoredWhole(_ digest: Digest) throws -> Bool {
+    do {
+      return try isWhole(digest)
+    } catch let error as FileError where error.code == .unavailable {
+      throw IngestError.storeAway(error)
+    }
+  }
+
   /// Whether this process has read the stored original and found it whole.
   func isWhole(_ digest: Digest) throws -> Bool {
     if library.verified.contains(digest) { return true }

@@ -85,11 +85,7 @@ final class Importer {
       attempts.map { .intent($0.intent(source: source, run: library.run)) })
     let received = transferFiles(attempts, in: group)
     try record(received, in: group)
-    guard let absence = group.absence else { return }
-    throw IngestError(
-      .store,
-      "\(absence.message) Nothing more is imported until it can be used, and the files stay in their "
-        + "sources.", path: absence.path, cause: absence)
+    if let absence = group.absence { throw IngestError.storeAway(absence) }
   }
 
   /// Stores and records files; as often as others are faster with the same bytes.
@@ -160,7 +156,7 @@ final class Importer {
     guard let digest = attempt.digest, var known = candidate.known, let id = known.asset,
       let asset = try library.reader.asset(id), asset.digest == digest,
       !(candidate.isNamed && asset.state == .trashed),
-      try candidate.verifiesOriginal ? isWhole(digest) : isThere(digest, size: asset.size)
+      try candidate.verifiesOriginal ? isStoredWhole(digest) : isThere(digest, size: asset.size)
     else { return false }
     known.identity = attempt.status.identity
     known.seenAt = .now

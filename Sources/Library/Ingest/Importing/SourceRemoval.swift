@@ -237,7 +237,7 @@ extension Importer {
       let digest = try library.reader.asset(asset)?.digest
     else { return false }
     library.verified.remove(digest)
-    guard try isWhole(digest) else { return false }
+    guard try isStoredWhole(digest) else { return false }
     do throws(FileError) {
       let folder = try source.folder.openParent(of: sighting.path)
       let outcome = removal.remove(
