@@ -66,6 +66,7 @@ struct SharedSessionTests {
     let driver = try PostgreSQLDriver(try pooler.address, role: .reading)
     defer { driver.close() }
     #expect(try driver.first("SELECT 1") { $0.int64(0) } == 1)
-    #expect(ContinuousClock.now - start < patience, "It waited for a session that nobody gives back.")
+    #expect(
+      ContinuousClock.now - start < patience, "It waited for a session that nobody gives back.")
   }
 }
