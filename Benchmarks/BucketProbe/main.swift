@@ -73,16 +73,18 @@ do {
   guard arguments.count > 5 || arguments.count == 5 && arguments[1] == "put" else {
     throw Failure("usage: bucket-probe put URI SCRATCH FILE… | get URI SCRATCH FOLDER FILE…")
   }
+  guard ["put", "get"].contains(arguments[1]) else {
+    throw Failure("There is no “\(arguments[1])”.")
+  }
   let isGet = arguments[1] == "get"
   let paths = arguments.dropFirst(isGet ? 5 : 4).map { BytePath($0) }
   let probe = try Probe(
     BucketLocation(arguments[2]), scratch: BytePath(arguments[3]), files: paths)
-  switch arguments[1] {
-  case "put": try Probe.measure(probe.put)
-  case "get":
+  if isGet {
     let folder = try Descriptor.openFolder(BytePath(arguments[4]))
     try Probe.measure { try probe.get(into: folder) }
-  default: throw Failure("There is no “\(arguments[1])”.")
+  } else {
+    try Probe.measure(probe.put)
   }
 } catch {
   FileHandle.standardError.write(Data("\(error)\n".utf8))
