@@ -421,21 +421,28 @@ struct BucketTests {
     defer { proxy.end() }
     let workspace = try Workspace(bucket: TestBucket(through: proxy.endpoint))
     try workspace.configure(
-      sources: [["path": "inbox", "mode": "move", "settle": "0ms", "take": "copy"]],
-      stages: [], ["rescan": "1s"])
+      sources: [
+        [
+          "path": "inbox", "mode": "move", "settle": "0ms", "take": "copy", "duplicates": "asset",
+        ]
+      ], stages: [], ["rescan": "1s"])
     try put(1, in: workspace)
+    #expect(try workspace.json("run").summary["imported"] == 1)
+    #expect(try workspace.json("run", exit: 1).of("error").first?["code"] == "store")
+    // Looked at before and after the one that is to be removed.
+    for name in ["-.txt", "z.txt"] { try workspace.put(name, as: BytePath(name)) }
     let run = try workspace.program.start(["watch", "--json"])
     try run.wait(for: "the pause", within: 60) {
       try run.eventsSoFar().states.contains("storeAway")
     }
-    #expect(try run.eventsSoFar().contains { $0["outcome"] == "imported" })
-    #expect(try workspace.files(below: "inbox").count == 1)
+    #expect(try workspace.files(below: "inbox").count == 3)
     isBack.store(true, ordering: .relaxed)
-    try run.wait(for: "the removal", within: 60) {
+    try run.wait(for: "the removals", within: 60) {
       try workspace.files(below: "inbox").isEmpty
     }
     run.signal(SIGTERM)
     #expect(try run.wait(within: 30).exitCode == 143)
+    #expect(try workspace.assets().count == 3)
     try workspace.expectSound()
   }
 

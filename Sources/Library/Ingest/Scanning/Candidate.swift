@@ -53,6 +53,12 @@ struct CandidateGroup {
     bytes += candidate.identity.size
   }
 
+  /// Forgets those that were collected before something failed.
+  mutating func clear() {
+    candidates = []
+    bytes = 0
+  }
+
   var isFull: Bool { candidates.count >= size.files || bytes >= size.bytes }
 
   /// Imports them, and adapts the group size to the time that took.
@@ -64,8 +70,7 @@ struct CandidateGroup {
     let start = clock.now
     let wasFull = candidates.count >= size.files
     let taken = candidates
-    candidates = []
-    bytes = 0
+    clear()
     let outcomes = try importer.importFiles(taken)
     size.learn(wasFull: wasFull, duration: clock.now - start)
     return outcomes

@@ -75,6 +75,8 @@ extension WatchedSource {
   ///
   /// - Returns: whether more are due.
   func importDue(_ now: Instant) throws -> Bool {
+    // After a pause, the rescan finds again what was collected before it.
+    group.clear()
     var taken: [BytePath: SettlingTable.Entry] = [:]
     while !group.isFull, let (path, entry) = table.popDue(now: now) {
       guard let opened = try open() else { return false }
