@@ -67,6 +67,8 @@ struct QueryPlanTests {
       if readsAll.contains(where: { line.hasPrefix($0) }) { continue }
       let plan = try connection.all("EXPLAIN QUERY PLAN " + sql) { $0.text(3) }
       for step in plan where step.hasPrefix("SCAN ") {
+        // No table at all.
+        if step == "SCAN CONSTANT ROW" { continue }
         let words = step.split(separator: " ")
         let table = String(words[1])
         // The values of a parameter.
@@ -105,7 +107,7 @@ struct QueryPlanTests {
     let made = try catalog.claim(stage: "thumbnails", limit: 9, suspects: false)
     _ = try catalog.complete(made.map { Self.done($0, path: "renditions/\($0.digest.hex)") })
     _ = try catalog.withdrawn(among: made.map(\.token))
-    _ = try catalog.nextDue(after: .now)
+    _ = try catalog.nextDue(after: nil)
     _ = try catalog.backlog()
     try catalog.hold(stage: "thumbnails", because: "No memory.")
     for rendition in try catalog.misplacedRenditions(

@@ -263,7 +263,9 @@ struct JoinedTests {
     try bench.expectSound()
   }
 
-  @Test("Clocks that jump while files are taken change nothing about who takes and does what")
+  @Test(
+    "A clock that jumps changes nothing about who takes files; a store that refuses it is waited for"
+  )
   func jumps() throws {
     let bench = try Bench()
     let watch = try bench.startWatch()

@@ -72,10 +72,16 @@ struct WorkTests: WorkSuite {
     try shared.database.execute(
       """
       BEGIN; SET LOCAL session_replication_role = replica;
-      UPDATE pipeline.ledger SET not_before = \(now); COMMIT
+      UPDATE pipeline.ledger SET not_before = \(now) + 3000000; COMMIT
       """)
-    let behind = try workspace.program.withClock("-10m").run(["run", "--json"])
-    #expect(behind.exitCode == 0, "\(behind)")
+    try workspace.configure(
+      stages: [SmallPlugin.stage], ["rescan": "1h", "catalog": .string(shared.address.uri)])
+    let behind = try workspace.program.withClock("-10m").start(["watch", "--json"])
+    try behind.wait(for: "the job", within: 25) {
+      try shared.count("ledger WHERE state = 'done'") == 1
+    }
+    behind.signal(SIGTERM)
+    #expect(try behind.wait(within: 30).exitCode == 143)
     try shared.expectDone(jobs: 1)
   }
 

@@ -70,8 +70,10 @@ package protocol Ledger: Sendable {
   /// Counts the rows of each configured stage by state.
   func backlog() throws(CatalogError) -> [String: [LedgerState: Int]]
 
-  /// Returns the earliest time after `time` at which a row is due for its next attempt.
-  func nextDue(after time: Timestamp) throws(CatalogError) -> Timestamp?
+  /// Finds the earliest time after `time` at which a row is due for its next attempt.
+  ///
+  /// - Parameter time: by the ledger's clock, which other machines share; by default its present time.
+  func nextDue(after time: Timestamp?) throws(CatalogError) -> DueTimes
 
   /// Returns renditions of a stage that are not stored where its storage policy requires.
   ///
@@ -111,6 +113,19 @@ extension Ledger {
   @discardableResult
   package func configure(_ stages: [StageDefinition]) throws(CatalogError) -> [JobEvent] {
     try configure(stages) { false }
+  }
+}
+
+/// Times by the ledger's clock.
+package struct DueTimes: Hashable, Sendable {
+  /// What it says now.
+  package var now: Timestamp
+  /// When a row is due; `nil` if none is.
+  package var next: Timestamp?
+
+  package init(now: Timestamp, next: Timestamp?) {
+    self.now = now
+    self.next = next
   }
 }
 

@@ -29,7 +29,7 @@ extension WrappedLedger {
   package func backlog() throws(CatalogError) -> [String: [LedgerState: Int]] {
     try ledger.backlog()
   }
-  package func nextDue(after time: Timestamp) throws(CatalogError) -> Timestamp? {
+  package func nextDue(after time: Timestamp?) throws(CatalogError) -> DueTimes {
     try ledger.nextDue(after: time)
   }
   package func misplacedRenditions(

@@ -74,7 +74,7 @@ final class SharedLedger: Ledger {
   func backlog() throws(CatalogError) -> [String: [LedgerState: Int]] {
     try all[next()].backlog()
   }
-  func nextDue(after time: Timestamp) throws(CatalogError) -> Timestamp? {
+  func nextDue(after time: Timestamp?) throws(CatalogError) -> DueTimes {
     // It knows the stages of its last transaction.
     try all[0].nextDue(after: time)
   }

@@ -157,6 +157,12 @@ final class Connection {
     _ sql: String, _ values: any SQLBindable...,
     read: (Statement) throws(CatalogError) -> Value
   ) throws(CatalogError) -> [Value] {
+    try all(sql, values: values, read: read)
+  }
+
+  func all<Value>(
+    _ sql: String, values: [any SQLBindable], read: (Statement) throws(CatalogError) -> Value
+  ) throws(CatalogError) -> [Value] {
     let statement = try preparedStatement(sql)
     defer { statement.reset() }
     try statement.bind(values)

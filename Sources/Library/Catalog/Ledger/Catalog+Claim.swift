@@ -47,23 +47,26 @@ extension Catalog {
     try read { (connection) throws(CatalogError) in try connection.backlog() }
   }
 
-  package func nextDue(after time: Timestamp) throws(CatalogError) -> Timestamp? {
+  package func nextDue(after time: Timestamp?) throws(CatalogError) -> DueTimes {
     try access.sync { (writer) throws(CatalogError) in
-      let here = Timestamp.now
-      let now = writer.connection.ledgerNow(3, here: here)
-      var earliest: Int64?
-      for stage in writer.stages {
-        let delay = try writer.connection.first(
-          """
-          SELECT not_before - \(now.sql) FROM ledger
-          WHERE fingerprint = ?1 AND state = 'ready' AND not_before > \(now.sql) - ?2
+      let connection = writer.connection
+      let after: Timestamp
+      if let time { after = time } else { after = try connection.ledgerTime() }
+      let now = connection.ledgerClock(2)
+      // In one statement, as idle processes ask time and again.
+      let parts = writer.stages.map {
+        """
+        SELECT \(now.sql), (SELECT not_before FROM ledger
+          WHERE fingerprint = \($0.fingerprint) AND state = 'ready' AND not_before > ?1
             AND \(CatalogWriter.isWanted)
-          ORDER BY not_before LIMIT 1
-          """, values: [stage.fingerprint, here.microseconds - time.microseconds] + now.values
-        ) { $0.int64(0) }
-        if let delay { earliest = min(earliest ?? delay, delay) }
+          ORDER BY not_before LIMIT 1)
+        """
       }
-      return earliest.map { Timestamp(microseconds: here.microseconds + $0) }
+      guard !parts.isEmpty else { return DueTimes(now: after, next: nil) }
+      let times = try connection.all(
+        parts.joined(separator: " UNION ALL "), values: [after] + now.values
+      ) { DueTimes(now: $0.timestamp(0), next: $0.optional(1, $0.timestamp)) }
+      return DueTimes(now: times[0].now, next: times.compactMap(\.next).min())
     }
   }
 }
@@ -196,7 +199,7 @@ extension CatalogWriter {
     _ stage: ConfiguredStage, limit: Int, suspects: Bool
   ) -> (sql: String, values: [any SQLBindable]) {
     let isNotDeclined = isNotDeclined(4)
-    let now = connection.ledgerNow(4 + isNotDeclined.values.count)
+    let now = connection.ledgerClock(4 + isNotDeclined.values.count)
     // Others claim at the same time.
     let isLocked = connection.text(
       sqlite: "", postgreSQL: "FOR NO KEY UPDATE OF ledger SKIP LOCKED")

@@ -43,6 +43,10 @@ extension CatalogWriter {
     var ended = 0
     var rows = try openRows(of: completions.map(\.token))
     var ends = AttemptEnds()
+    let isRetried = completions.contains {
+      if case .failed(_, _, retryAt: .some) = $0.outcome { true } else { false }
+    }
+    let lead = isRetried ? try ledgerLead() : 0
     for completion in completions {
       if try passOver(completion.token, completion.outcome) { continue }
       guard let row = rows.removeValue(forKey: completion.token) else {
@@ -52,7 +56,7 @@ extension CatalogWriter {
         try passOverOvertaken(completion.token, completion.outcome)
         continue
       }
-      let end = try end(completion, of: row, &ends.renditions)
+      let end = try end(completion, of: row, &ends.renditions, lead: lead)
       ends.attempts.append(end)
       endedNow.insert(completion.token)
       ended += 1
@@ -67,11 +71,20 @@ extension CatalogWriter {
     try countEnded(ended)
   }
 
+  /// By how many seconds the ledger's clock is ahead of this machine's.
+  private func ledgerLead() throws(CatalogError) -> Double {
+    let there = try connection.ledgerTime()
+    return connection.dialect == .sqlite
+      ? 0 : Double(there.microseconds - Timestamp.now.microseconds) / 1e6
+  }
+
   /// Replaces the renditions of a row, and decides what its attempt has come to.
   ///
-  /// - Parameter rest: receives renditions that are still to be inserted.
+  /// - Parameters:
+  ///   - rest: receives renditions that are still to be inserted.
+  ///   - lead: by how many seconds the ledger's clock is ahead of this machine's.
   private func end(
-    _ completion: Completion, of row: RunningRow, _ rest: inout [SmallRendition]
+    _ completion: Completion, of row: RunningRow, _ rest: inout [SmallRendition], lead: Double
   ) throws(CatalogError) -> AttemptEnd {
     var end = AttemptEnd(
       token: completion.token, row: row, state: .done, outcome: .done, seconds: completion.seconds,
@@ -91,7 +104,7 @@ extension CatalogWriter {
       try replaceRenditions(of: row, with: [], &rest)
     case .failed(let kind, let sentence, let retryAt):
       (end.state, end.outcome, end.reason, end.failure) = (.failed, .failed, sentence, kind)
-      if let retryAt { (end.state, end.notBefore) = (.ready, try connection.ledgerTime(retryAt)) }
+      if let retryAt { (end.state, end.notBefore) = (.ready, retryAt.adding(seconds: lead)) }
       // The file is not to blame, and keeps its remaining attempts, which are counted when claimed, so that a
       // crash leaves a suspect.
       if kind == "environment" { end.uncounted = 1 }

@@ -1,17 +1,15 @@
-import PipelineModel
-import Records
+package import PipelineModel
+package import Records
 
 /// The clock by which jobs are due: that of the database's server, so that machines agree whose clocks differ or jump;
 /// this machine's for a file.
-///
-/// Times outside of the ledger are by this machine's clock. They are converted by how far both are apart at that moment.
 extension Connection {
   /// SQL for what the clock says, in microseconds, and the values of its parameters.
   ///
   /// - Parameters:
   ///   - number: the number of the first parameter, after those of the rest of the statement.
   ///   - here: what this machine's clock says.
-  func ledgerNow(
+  func ledgerClock(
     _ number: Int, here: Timestamp = .now
   ) -> (sql: String, values: [any SQLBindable]) {
     switch dialect {
@@ -22,13 +20,17 @@ extension Connection {
     }
   }
 
-  /// What the clock will say when this machine's says `time`.
-  func ledgerTime(_ time: Timestamp) throws(CatalogError) -> Timestamp {
-    guard dialect == .postgreSQL else { return time }
-    let delay = time.microseconds - Timestamp.now.microseconds
-    let found = try first("SELECT CAST(?1 AS bigint) + \(ledgerNow(2).sql)", delay) {
-      $0.timestamp(0)
-    }
-    return found ?? time
+  /// What the clock says.
+  func ledgerTime() throws(CatalogError) -> Timestamp {
+    let here = Timestamp.now
+    guard dialect == .postgreSQL else { return here }
+    return try first("SELECT \(ledgerClock(1).sql)") { $0.timestamp(0) } ?? here
+  }
+}
+
+extension CatalogReader {
+  /// What the clock says by which jobs are due.
+  package func ledgerTime() throws(CatalogError) -> Timestamp {
+    try read { (connection) throws(CatalogError) in try connection.ledgerTime() }
   }
 }

@@ -118,7 +118,7 @@ extension CatalogWriter {
     let wanted = stages.filter { names.contains($0.name) }
     guard !wanted.isEmpty else { return ([], []) }
     let isNotDeclined = isNotDeclined(number)
-    let now = connection.ledgerNow(number + isNotDeclined.values.count)
+    let now = connection.ledgerClock(number + isNotDeclined.values.count)
     let parts = wanted.map {
       """
       SELECT 1 FROM ledger WHERE fingerprint = \($0.fingerprint) AND state = 'ready'

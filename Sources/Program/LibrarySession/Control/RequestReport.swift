@@ -79,7 +79,7 @@ struct ImportedJobs: Sendable {
     do throws(CatalogError) {
       while let (asset, name) = rest.first {
         let jobs = try reader.jobs(of: asset)
-        let now = Timestamp.now
+        let now = try reader.ledgerTime()
         let held = engine.heldStages
         // The jobs of an asset trashed meanwhile wait until it is restored.
         let isTrashed = try reader.asset(asset)?.state == .trashed

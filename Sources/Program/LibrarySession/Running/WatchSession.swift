@@ -182,12 +182,14 @@ final class WatchSession {
   ///
   /// - Returns: how long until the next one is.
   private func beginRetries() throws -> Duration? {
-    let (time, catalog) = (Timestamp.now, session.library.catalog)
-    if let due = try catalog.nextDue(after: retriesBegunAt), due <= time { session.engine.wake() }
-    retriesBegunAt = time
-    return try catalog.nextDue(after: time).map {
-      .microseconds($0.microseconds - time.microseconds)
+    let catalog = session.library.catalog
+    var due = try catalog.nextDue(after: retriesBegunAt)
+    retriesBegunAt = due.now
+    if let next = due.next, next <= due.now {
+      session.engine.wake()
+      due = try catalog.nextDue(after: due.now)
     }
+    return due.next.map { .microseconds($0.microseconds - due.now.microseconds) }
   }
 
   /// Looks for what concerns a process beside the one with the lock: other stages, and being asked to end.
@@ -217,8 +219,8 @@ final class WatchSession {
   /// When to look for them next.
   private var othersAt = ContinuousClock.now
   private var retryAt = ContinuousClock().now
-  /// Until when jobs that became due were started.
-  private var retriesBegunAt = Timestamp.now
+  /// Until when jobs that became due were started, by the ledger's clock.
+  private var retriesBegunAt: Timestamp?
   private var silence = SilenceNotice()
   /// The numbers of sources watched, polled and away; `nil` before the watch begins.
   private var counts: (() -> (watched: Int, polled: Int, away: Int))?
