@@ -429,7 +429,7 @@ struct BucketTests {
     try put(1, in: workspace)
     #expect(try workspace.json("run").summary["imported"] == 1)
     #expect(try workspace.json("run", exit: 1).of("error").first?["code"] == "store")
-    // Looked at before and after the one that is to be removed.
+    // New ones, of which none is taken before the removal.
     for name in ["-.txt", "z.txt"] { try workspace.put(name, as: BytePath(name)) }
     let run = try workspace.program.start(["watch", "--json"])
     try run.wait(for: "the pause", within: 60) {

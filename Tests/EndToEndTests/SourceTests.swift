@@ -193,14 +193,7 @@ struct SourceTests {
     }
     let socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(socket) }
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: "\(inbox)/s".utf8) }
-    let bound = withUnsafePointer(to: address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-      }
-    }
+    let bound = LocalAddress.with("\(inbox)/s") { bind(socket, $0, $1) }
     #expect(bound == 0)
     var count = 7
     // `/dev/zero` by its number; only root may, and not in every container.

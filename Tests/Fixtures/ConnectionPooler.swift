@@ -74,7 +74,7 @@ package final class ConnectionPooler {
   private func waitUntilThere() throws {
     let end = ContinuousClock.now + .seconds(30)
     let socket = folder.path.appending(Self.socket).description
-    while access(socket, F_OK) != 0 {
+    while !LocalAddress.isListening(at: socket) {
       guard process.isRunning, ContinuousClock.now < end else { throw POSIXError(.ETIMEDOUT) }
       usleep(10_000)
     }

@@ -38,7 +38,7 @@ package final class DatabaseProxy: Sendable {
     server = "\(try PostgreSQLServer.socketFolder(of: database))/.s.PGSQL.5432"
     address = try PostgreSQLServer.move(database, to: folder.path)
     listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-    let result = Self.withAddress("\(folder.path)/.s.PGSQL.5432") { bind(listener, $0, $1) }
+    let result = LocalAddress.with("\(folder.path)/.s.PGSQL.5432") { bind(listener, $0, $1) }
     guard result == 0, listen(listener, 16) == 0 else { throw POSIXError(.EADDRINUSE) }
     let thread = Thread { [listener, weak self] in
       while case let client = accept(listener, nil, nil), client >= 0 {
@@ -120,7 +120,7 @@ package final class DatabaseProxy: Sendable {
       if !isRefusing { clients.withLock { $0.append(client) } }
       return isRefusing
     }
-    guard !isRefused, Self.withAddress(server, { connect(upstream, $0, $1) }) == 0 else {
+    guard !isRefused, LocalAddress.with(server, { connect(upstream, $0, $1) }) == 0 else {
       // Its descriptor stays, as those of all others.
       Glibc.close(upstream)
       shutdown(client, Int32(SHUT_RDWR))
@@ -179,21 +179,6 @@ package final class DatabaseProxy: Sendable {
 
   private static func hasCommit(_ bytes: [UInt8]) -> Bool {
     String(decoding: bytes, as: UTF8.self).contains("COMMIT\0")
-  }
-
-  private static func withAddress<Value>(
-    _ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Value
-  ) -> Value {
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    withUnsafeMutableBytes(of: &address.sun_path) {
-      $0.copyBytes(from: path.utf8.prefix($0.count - 1))
-    }
-    return withUnsafePointer(to: address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
-      }
-    }
   }
 
   /// A value that several threads use.

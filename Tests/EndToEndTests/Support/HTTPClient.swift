@@ -1,3 +1,4 @@
+import Fixtures
 import Foundation
 import Glibc
 import PipelineModel
@@ -31,10 +32,7 @@ struct HTTPClient {
       inet_pton(AF_INET, "127.0.0.1", &address.sin_addr)
       result = Self.connect(number, &address)
     case .socket(let path):
-      var address = sockaddr_un()
-      address.sun_family = sa_family_t(AF_UNIX)
-      withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.bytes) }
-      result = Self.connect(number, &address)
+      result = LocalAddress.with(path.description) { Glibc.connect(number, $0, $1) }
     }
     guard result == 0 else {
       let code = errno
