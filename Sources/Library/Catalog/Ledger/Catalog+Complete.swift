@@ -73,9 +73,9 @@ extension CatalogWriter {
 
   /// By how many seconds the ledger's clock is ahead of this machine's.
   private func ledgerLead() throws(CatalogError) -> Double {
-    let there = try connection.ledgerTime()
-    return connection.dialect == .sqlite
-      ? 0 : Double(there.microseconds - Timestamp.now.microseconds) / 1e6
+    // Both are this machine's.
+    if connection.dialect == .sqlite { return 0 }
+    return Double(try connection.ledgerTime().microseconds - Timestamp.now.microseconds) / 1e6
   }
 
   /// Replaces the renditions of a row, and decides what its attempt has come to.

@@ -6,14 +6,10 @@ package import Records
 extension Connection {
   /// SQL for what the clock says, in microseconds, and the values of its parameters.
   ///
-  /// - Parameters:
-  ///   - number: the number of the first parameter, after those of the rest of the statement.
-  ///   - here: what this machine's clock says.
-  func ledgerClock(
-    _ number: Int, here: Timestamp = .now
-  ) -> (sql: String, values: [any SQLBindable]) {
+  /// - Parameter number: the number of the first parameter, after those of the rest of the statement.
+  func ledgerClock(_ number: Int) -> (sql: String, values: [any SQLBindable]) {
     switch dialect {
-    case .sqlite: ("?\(number)", [here])
+    case .sqlite: ("?\(number)", [Timestamp.now])
     // The same during the whole of a statement, so that an index finds what is due.
     case .postgreSQL:
       ("CAST(extract(epoch FROM statement_timestamp()) * 1000000 AS bigint)", [])
@@ -22,9 +18,8 @@ extension Connection {
 
   /// What the clock says.
   func ledgerTime() throws(CatalogError) -> Timestamp {
-    let here = Timestamp.now
-    guard dialect == .postgreSQL else { return here }
-    return try first("SELECT \(ledgerClock(1).sql)") { $0.timestamp(0) } ?? here
+    let clock = ledgerClock(1)
+    return try first("SELECT \(clock.sql)", values: clock.values) { $0.timestamp(0) } ?? .now
   }
 }
 

@@ -79,11 +79,9 @@ struct ImportedJobs: Sendable {
     do throws(CatalogError) {
       while let (asset, name) = rest.first {
         let jobs = try reader.jobs(of: asset)
-        let now = try reader.ledgerTime()
-        let held = engine.heldStages
         // The jobs of an asset trashed meanwhile wait until it is restored.
         let isTrashed = try reader.asset(asset)?.state == .trashed
-        if !isTrashed, jobs.contains(where: { isDue($0, at: now) && !held.contains($0.stage) }) {
+        if !isTrashed, try isOneDue(jobs) {
           return queue.asyncAfter(deadline: .now() + Self.interval) { [rest] in follow(rest, end) }
         }
         for job in jobs {
@@ -97,13 +95,15 @@ struct ImportedJobs: Sendable {
     end()
   }
 
-  private func isDue(_ job: JobRecord, at now: Timestamp) -> Bool {
-    switch job.state {
-    case .running: true
-    case .ready: (job.notBefore ?? now) <= now
+  private func isOneDue(_ jobs: [JobRecord]) throws(CatalogError) -> Bool {
+    let held = engine.heldStages
+    let jobs = jobs.filter { !held.contains($0.stage) }
+    if jobs.contains(where: { $0.state == .running }) { return true }
     // A waiting job waits for one of the others, or for a failed one to be retried.
-    case .waiting, .done, .skipped, .failed: false
-    }
+    let ready = jobs.filter { $0.state == .ready }
+    if ready.contains(where: { $0.notBefore == nil }) { return true }
+    guard let first = ready.compactMap(\.notBefore).min() else { return false }
+    return first <= (try reader.ledgerTime())
   }
 
   private func event(_ job: JobRecord, of asset: AssetID, _ name: BytePath) -> JobEvent? {
