@@ -209,7 +209,11 @@ final class WatchSession {
     guard session.library.layout.database != nil else { return nil }
     let now = ContinuousClock.now
     if now >= othersAt {
-      if try session.library.catalog.hasCompany() { session.engine.wake() }
+      let catalog = session.library.catalog
+      // A look costs a statement, and a claim that finds nothing several for each stage.
+      if try catalog.hasCompany(), try catalog.mayHaveJobs(in: session.workable) {
+        session.engine.wake()
+      }
       session.requests?.hear()
       othersAt = now + .seconds(30)
     }
