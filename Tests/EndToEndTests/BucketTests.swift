@@ -239,6 +239,51 @@ struct BucketTests {
     try expectNothingNoted()
   }
 
+  @Test("A bucket that is mistyped, away or in use makes no library, and can be corrected")
+  func mistyped() throws {
+    let workspace = try Workspace(bucket: TestBucket())
+    let bucket = try #require(workspace.bucket)
+    func name(_ originals: String) throws {
+      try workspace.configure(["originals": .string(originals)])
+    }
+    try put(1, in: workspace)
+    try bucket.write([1], to: "used/file")
+    for wrong in [bucket.location.replacing("s3://", with: "s3://no-"), "\(bucket.location)/used"] {
+      try name(wrong)
+      for verb: BytePath in ["run", "watch"] {
+        let refused = try workspace.program.run([verb, "--json"], within: 60)
+        #expect(try refused.events().of("error").first?["code"] == "store", "\(refused)")
+      }
+      #expect(!workspace.exists("library"))
+    }
+    try bucket.remove("used/file")
+    try name(bucket.location)
+    #expect(try workspace.json("run").summary["imported"] == 1)
+    try workspace.expectSound()
+    // Once there are some, it is not changed by accident.
+    try name("\(bucket.location)-other")
+    let refused = try workspace.run("run")
+    #expect(refused.exitCode == 1 && refused.errors.contains("move-originals"), "\(refused)")
+    let findings = try workspace.run("doctor").output
+    #expect(findings.contains("FAILED   library"), "\(findings)")
+  }
+
+  @Test("No library is made where the bucket has another one's originals")
+  func taken() throws {
+    let workspace = try Workspace(bucket: TestBucket())
+    try put(1, in: workspace)
+    try workspace.json("run")
+    let root = try Descriptor.openFolder(workspace.root)
+    try root.rename("library", to: root, as: "elsewhere")
+    try put(1, in: workspace, from: 1)
+    let refused = try workspace.run("run")
+    #expect(refused.exitCode == 1 && refused.errors.contains("restore-library"), "\(refused)")
+    #expect(!workspace.exists("library"))
+    #expect(try workspace.run("doctor").output.contains("has the originals of the library"))
+    try root.rename("elsewhere", to: root, as: "library")
+    #expect(try workspace.json("run").summary["imported"] == 1)
+  }
+
   @Test("A library that was restored without a folder of originals, which a bucket has, gets one")
   func restoredWithoutFolder() throws {
     let workspace = try Workspace(bucket: TestBucket())
@@ -382,13 +427,15 @@ struct BucketTests {
 
   @Test("A watch goes on by itself when the store is back")
   func watch() throws {
-    let isAway = Atomic(true)
+    let isAway = Atomic(false)
     let server = try ObjectServer.shared.get()
     let proxy = try FaultProxy(to: server.port) { _ in
       isAway.load(ordering: .relaxed) ? .status(503) : .none
     }
     defer { proxy.end() }
     let workspace = try Workspace(bucket: TestBucket(through: proxy.endpoint))
+    try workspace.json("run")
+    isAway.store(true, ordering: .relaxed)
     try put(2, in: workspace)
     let run = try workspace.program.start(["watch", "--json"])
     try run.wait(for: "the pause", within: 60) {

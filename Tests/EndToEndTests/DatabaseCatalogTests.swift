@@ -184,7 +184,7 @@ struct DatabaseCatalogTests {
     ] {
       let outcome = try second.program.run(verb)
       #expect(outcome.exitCode != 0, "\(verb)")
-      #expect(outcome.errors.contains("Use another database"), "\(verb): \(outcome.errors)")
+      #expect(outcome.errors.contains("another database"), "\(verb): \(outcome.errors)")
       #expect(!outcome.errors.contains("rebuild-catalog”"), "\(verb): \(outcome.errors)")
     }
     #expect(try second.run("doctor").output.contains("belongs to the library"))
@@ -192,6 +192,37 @@ struct DatabaseCatalogTests {
     #expect(try ids(first) == all && all.count == 1)
     try first.json("rebuild-catalog")
     #expect(try ids(first) == all)
+  }
+
+  @Test("Where a library's folder is missing, no other one is made for its catalog")
+  func missingFolder() throws {
+    let (workspace, _) = try make()
+    try workspace.put("a", as: "a.txt")
+    try workspace.json("run")
+    // As if its disk was not mounted.
+    let root = try Descriptor.openFolder(workspace.root)
+    try root.rename("library", to: root, as: "elsewhere")
+    try workspace.put("b", as: "b.txt")
+    for verb: BytePath in ["run", "watch"] {
+      let refused = try workspace.program.run([verb], within: 60)
+      #expect(refused.exitCode == 1 && refused.errors.contains("mount that"), "\(refused)")
+    }
+    #expect(!workspace.exists("library") && workspace.exists("inbox/b.txt"))
+    let findings = try workspace.run("doctor").output
+    #expect(findings.contains("has the catalog of the library"), "\(findings)")
+    try root.rename("elsewhere", to: root, as: "library")
+    #expect(try workspace.json("run").summary["imported"] == 1)
+  }
+
+  @Test("A library that had a catalog is not told to make its first one in an empty database")
+  func emptyDatabase() throws {
+    let (workspace, _) = try make()
+    try workspace.put("a", as: "a.txt")
+    try workspace.json("run")
+    try name(try PostgreSQLServer.shared.makeDatabase().uri, in: workspace)
+    let refused = try workspace.run("run")
+    #expect(
+      refused.exitCode == 1 && refused.errors.contains("this library had one"), "\(refused)")
   }
 
   @Test("A library that moves to a database keeps its keys, and its former catalog is set aside")

@@ -75,7 +75,8 @@ struct ManifestCopyTests {
     #expect(try bucket.manifest() == [Self.first: own(workspace)])
     // A library that is there stays.
     let refused = try workspace.run("restore-library")
-    #expect(refused.exitCode != 0 && refused.errors.contains("is a library already"), "\(refused)")
+    #expect(
+      refused.exitCode != 0 && refused.errors.contains("is this library already"), "\(refused)")
   }
 
   @Test("A watch copies while it runs")

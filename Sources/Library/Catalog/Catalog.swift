@@ -240,7 +240,9 @@ package final class Catalog: Ledger, CatalogSettings, Sendable {
     guard owner == libraryID else {
       // Another library's database is in use, whereas a file within the library is of none.
       let advice =
-        connection.dialect == .postgreSQL ? "Use another database." : CatalogError.advice
+        connection.dialect == .postgreSQL
+        ? "Correct \"catalog\" or \"library\"; a new library needs another database."
+        : CatalogError.advice
       throw CatalogError(
         .corrupt,
         "The catalog “\(connection.path)” belongs to "

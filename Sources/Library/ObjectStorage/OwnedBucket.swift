@@ -102,15 +102,7 @@ package final class OwnedBucket: Sendable {
           + "Correct \"\(contents)\" or the server's address; if the bucket is right, put "
           + "library.json back.")
     }
-    // One that was killed while it tried the store left what it tried with.
-    let names = try client().names(below: "").filter { !$0.hasPrefix(Self.probePrefix) }
-    guard names.isEmpty else {
-      let some = names.sorted().prefix(3).map { "“\($0)”" }.joined(separator: ", ")
-      throw refusal(
-        "has no library.json, and holds \(some). If it is this library's bucket, put its library.json "
-          + "back; otherwise set another prefix.")
-    }
-    try requireNoneAround()
+    try requireUnused()
     try probe()
     guard let text = try? JSONText.encodePretty(BucketMarker(library: identity)) else {
       throw refusal("can't be claimed: library.json can't be written as JSON.")
@@ -120,6 +112,19 @@ package final class OwnedBucket: Sendable {
       .bytes(bytes), as: Self.marker, digest: SHA256.digest(of: bytes), isNew: true)
     // Another library may have been faster.
     guard try owner() == identity else { throw refusal("was just claimed by another library.") }
+  }
+
+  /// Refuses a place that holds something, or is inside another one.
+  package func requireUnused() throws(FileError) {
+    // One that was killed while it tried the store left what it tried with.
+    let names = try client().names(below: "").filter { !$0.hasPrefix(Self.probePrefix) }
+    guard names.isEmpty else {
+      let some = names.sorted().prefix(3).map { "“\($0)”" }.joined(separator: ", ")
+      throw refusal(
+        "has no library.json, and holds \(some). If it is this library's bucket, put its library.json "
+          + "back; otherwise set another prefix.")
+    }
+    try requireNoneAround()
   }
 
   /// Refuses a place inside another one, whose owner would take what is here for its own.

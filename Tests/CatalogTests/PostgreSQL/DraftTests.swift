@@ -82,7 +82,7 @@ struct DraftTests {
       try Catalog.create(at: place(database), libraryID: id, isDraft: true).close()
     }
     let error = #expect(throws: CatalogError.self) { try draft(other) }
-    #expect(error?.message.contains("Use another database") == true)
+    #expect(error?.message.contains("needs another database") == true)
     try execute("CREATE SCHEMA pipeline_new; CREATE TABLE pipeline_new.t (a bigint)")
     let refusal = #expect(throws: CatalogError.self) { try draft(Library.id) }
     #expect(refusal?.message.contains("pipeline_new") == true)

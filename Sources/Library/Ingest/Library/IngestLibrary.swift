@@ -259,7 +259,14 @@ package final class IngestLibrary: ImportingLibrary {
     } catch {
       guard error.code == .missing else { throw error }
       try found.requireMoved()
-      guard manifest.lastSequence == 0 else { throw error }
+      guard manifest.lastSequence == 0 else {
+        guard case .database = place else { throw error }
+        throw CatalogError(
+          .missing,
+          "The database “\(place.name.printable)” has no catalog, and this library had one: correct \"catalog\", or make "
+            + "the catalog again from the manifest with `pipeline rebuild-catalog`.",
+          path: place.name)
+      }
       switch place {
       case .file(let file): return try make(file, for: found)
       case .database: return try Catalog.create(at: place, libraryID: found.marker.library)

@@ -23,6 +23,12 @@ extension LibraryFolder {
             + "\(configuration.shellWord)`.", path: layout.root)
       }
       try requireMounts(mounts, for: layout)
+      // Another process may have made the library meanwhile, and be the owner.
+      if let owner = try PlaceOwner(of: layout),
+        try parent.statusIfThere(of: layout.root.lastComponent) == nil
+      {
+        throw owner.refusal(layout)
+      }
       try make(layout, in: parent)
     }
     return try open(layout)

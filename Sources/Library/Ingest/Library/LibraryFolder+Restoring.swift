@@ -56,10 +56,13 @@ extension LibraryFolder {
       result.newest = restored.lastMark?.time
     }
     guard isMade else {
+      let own = try open(layout.withoutBucket).marker.library
       throw IngestError(
         .notALibrary,
-        "“\(layout.root.printable)” is a library already; nothing was done. Name a new folder.",
-        path: layout.root)
+        own == library
+          ? "“\(layout.root.printable)” is this library already; nothing was done."
+          : "“\(layout.root.printable)” is the library \(own) already, and the bucket's is \(library); nothing was done. "
+            + "Name a new folder.", path: layout.root)
     }
     return result
   }

@@ -49,7 +49,9 @@ package final class Workplace {
       let found = try LibraryFolder.open(layout)
       guard found.marker.library == library else {
         throw Self.refusal(
-          layout, "is the library \(found.marker.library), and the catalog that of \(library)")
+          layout,
+          "is the library \(found.marker.library), and the catalog is that of \(library): correct \"library\" or \"catalog\""
+        )
       }
       originals = try found.openOriginals(isStopped: isStopped)
       renditions = found.openRenditions(
