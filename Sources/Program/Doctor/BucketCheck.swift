@@ -19,6 +19,14 @@ struct BucketCheck: DoctorCheck {
       let start = ContinuousClock.now
       let trial = try BucketTrial(bucket, for: name)
       let time = (ContinuousClock.now - start).rounded
+      if let owner = trial.owner, let own = site.knownLibrary, owner != own {
+        return [
+          Finding(
+            name, .failed,
+            "“\(bucket.name)” has the \(name) of another library, \(owner): this is \(own).",
+            advice: "Correct \"\(name)\" or \"library\".")
+        ]
+      }
       if trial.server.hasPrefix("http://"), !Self.isLocal(trial.server) {
         return [
           Finding(

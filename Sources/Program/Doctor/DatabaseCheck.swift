@@ -12,11 +12,11 @@ struct DatabaseCheck: DoctorCheck {
     guard let setup = site.setup, let address = setup.configuration.catalog?.database else {
       return []
     }
-    // Without a library there is nothing that the catalog could belong to.
-    let library = (try? LibraryFolder.open(setup.layout))?.marker.library ?? site.workedLibrary
     do throws(CatalogError) {
-      let server = try CatalogServer(address, libraryID: library)
-      let problems = problems(of: server, site)
+      // Without a library there is nothing that the catalog could belong to.
+      let server = try CatalogServer(address, libraryID: site.knownLibrary)
+      var problems = problems(of: server, site)
+      if setup.configuration.node.joins || site.isWorkplace { problems += joined(setup) }
       guard problems.isEmpty else { return problems }
       return [
         Finding(
@@ -31,6 +31,19 @@ struct DatabaseCheck: DoctorCheck {
           advice: site.isWorkplace
             ? "Without the database, no job is done here."
             : "Without its database, nothing is done with the library, and nothing is read.")
+      ]
+    }
+  }
+
+  /// The finding for a machine that joins a library without a catalog.
+  private func joined(_ setup: LibrarySetup) -> [Finding] {
+    do throws(CatalogError) {
+      _ = try Catalog.requireLibraryID(of: setup.layout.catalogPlace)
+      return []
+    } catch {
+      return [
+        Finding(
+          "database", .failed, error.message, advice: "Until then this machine does nothing.")
       ]
     }
   }

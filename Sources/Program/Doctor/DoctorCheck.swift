@@ -90,6 +90,12 @@ package struct DoctorSite {
     work = try (try? beside.get()) ?? CheckFolder()
   }
 
+  /// The identity of the library that the folder is, or is for work on; `nil` if it is neither.
+  var knownLibrary: String? {
+    let found = setup.flatMap { try? LibraryFolder.open($0.layout.withoutBucket) }
+    return found?.marker.library ?? workedLibrary
+  }
+
   /// Whether `pipeline work` is all that this machine is for.
   var isWorkplace: Bool { workedLibrary != nil }
 

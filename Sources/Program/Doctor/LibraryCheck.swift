@@ -43,19 +43,69 @@ struct LibraryCheck: DoctorCheck {
         name, .ok,
         "“\(path.printable)” can be written, and is for `pipeline work` on the library \(worked).")
     }
+    guard nearest.path == path else { return missing(name, path, nearest, site) }
+    if path == site.library, let fault = try fault(of: nearest, site) {
+      return Finding(
+        name, .failed, fault, advice: "Until that is corrected, nothing is done with it.")
+    }
+    return Finding(name, .ok, "“\(path.printable)” can be written.")
+  }
+
+  /// Why the library's folder can't be used.
+  private func fault(of folder: Descriptor, _ site: DoctorSite) throws(FileError) -> String? {
+    guard let setup = site.setup else { return nil }
+    // Without a library in it, other machines may work there.
+    if mayBeWorkplace(site), try folder.statusIfThere(of: LibraryLayout.marker) == nil {
+      return nil
+    }
+    do {
+      _ = try LibraryFolder.open(setup.layout)
+      return nil
+    } catch {
+      return "\(error)"
+    }
+  }
+
+  /// The finding for a folder that does not exist.
+  private func missing(
+    _ name: String, _ path: BytePath, _ nearest: Descriptor, _ site: DoctorSite
+  ) -> Finding {
+    guard path == site.library else {
+      return Finding(
+        name, .failed, "“\(path.printable)” does not exist.",
+        advice: "If it is on a disk, mount that; otherwise make the folder.")
+    }
+    guard nearest.path == path.parent else {
+      return Finding(
+        name, .failed,
+        "The folder “\(path.parent.printable)” of “\(path.printable)” does not exist.",
+        advice: "If it is on a disk, mount that; otherwise make the folder.")
+    }
+    // What can't be reached is told by its own check.
+    if let setup = site.setup, let owner = try? PlaceOwner(of: setup.layout) {
+      let what = "“\(path.printable)” does not exist. \(owner.sentence)"
+      if setup.configuration.node.joins { return Finding(name, .ok, what) }
+      let others =
+        mayBeWorkplace(site)
+        ? " A machine that only works for that library makes it with `pipeline work`." : ""
+      return Finding(
+        name, .warning, what,
+        advice:
+          "If the library should be there, mount its disk, or put it back before any `pipeline run`.\(others)"
+      )
+    }
     return Finding(
-      name, .ok,
-      nearest.path == path
-        ? "“\(path.printable)” can be written."
-        : "“\(path.printable)” does not exist yet; \(maker(site)) can make it.")
+      name, .ok, "“\(path.printable)” does not exist yet; \(maker(site)) can make it.")
   }
 
   /// What makes a missing folder.
   private func maker(_ site: DoctorSite) -> String {
-    // Only such a library can be worked on from other folders.
-    let mayBeWorkplace =
-      site.configuration?.catalog?.database != nil && site.configuration?.originals != nil
-    return mayBeWorkplace ? "the first run, or `pipeline work`," : "the first run"
+    mayBeWorkplace(site) ? "the first run, or `pipeline work`," : "the first run"
+  }
+
+  /// Whether the library can be worked on from other folders than its own.
+  private func mayBeWorkplace(_ site: DoctorSite) -> Bool {
+    site.configuration?.catalog?.database != nil && site.configuration?.originals != nil
   }
 
   /// The finding for a folder that others own or may write; no run accepts it, and no work.

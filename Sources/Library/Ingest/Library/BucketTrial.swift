@@ -6,6 +6,8 @@ package import PipelineModel
 package struct BucketTrial {
   /// The server's address.
   package let server: String
+  /// The library that the place belongs to, if it is one's.
+  package let owner: String?
 
   /// Stores, reads, lists and removes a small object beside what is there.
   ///
@@ -15,5 +17,6 @@ package struct BucketTrial {
     let bucket = OwnedBucket(location, for: contents, identity: "doctor", isStopped: { false })
     try bucket.probe()
     server = try bucket.server()
+    owner = try bucket.owner()
   }
 }
