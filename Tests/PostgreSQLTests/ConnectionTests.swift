@@ -191,7 +191,7 @@ struct ConnectionTests {
       ),
       (
         known.replacing("postgresql:///test", with: "postgresql:///none"),
-        "does not exist. Make it with: createdb --encoding=UTF8 --template=template0 none"
+        "does not exist. Correct its name, or make it with `createdb --encoding=UTF8 --template=template0 none"
       ),
     ] {
       let error = #expect(throws: PostgreSQLError.self) {

@@ -165,7 +165,7 @@ package final class PostgreSQLConnection {
       refusal.state == "28P01" || refusal.text.contains("authentication failed")
     let advice =
       if refusal.state == "3D000" {
-        " Make it with: createdb --encoding=UTF8 --template=template0 \(database)"
+        " Correct its name, or make it with `createdb --encoding=UTF8 --template=template0 \(database)`."
       } else if isEncryptionOurs, refusal.text.contains("SSL was required") {
         " Over a network, connections are encrypted unless the address says otherwise: to trust the network, add ?sslmode=prefer."
       } else if functions.PQconnectionUsedPassword(handle) != 0, isAboutPassword {

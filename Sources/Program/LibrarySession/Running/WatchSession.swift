@@ -210,7 +210,7 @@ final class WatchSession {
     let now = ContinuousClock.now
     if now >= othersAt {
       let catalog = session.library.catalog
-      // A look costs a statement, and a claim that finds nothing several for each stage.
+      // Two statements; a claim that finds nothing costs several for each stage.
       if try catalog.hasCompany(), try catalog.mayHaveJobs(in: session.workable) {
         session.engine.wake()
       }
