@@ -71,7 +71,9 @@ struct PoolerTests: WorkSuite {
   func transaction() throws {
     let address = try PostgreSQLServer.shared.makeDatabase()
     let pooler = try ConnectionPooler(to: address, .transaction)
-    let workspace = try Workspace(
+    let workspace = try Workspace(stages: [Self.identify], ["catalog": .string(address.uri)])
+    try workspace.json("run")
+    try workspace.configure(
       stages: [Self.identify], ["catalog": .string(try pooler.address.uri)])
     try workspace.put("text", as: "text.txt")
     for verb in ["run", "status", "list", "serve"] as [BytePath] {
