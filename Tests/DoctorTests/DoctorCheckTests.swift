@@ -56,6 +56,11 @@ struct DoctorCheckTests {
     let absent = LibraryCheck().run(try site([:]))
     #expect(absent.map(\.state) == [.ok] && absent[0].detail.contains("does not exist yet"))
     try makeLibrary()
+    let empty = LibraryCheck().run(try site([:]))
+    #expect(empty.map(\.state) == [.failed] && empty[0].detail.contains("has no library.json"))
+    let marker = #"{ "format": 1, "library": "0190b5a4-0000-7000-8000-000000000001" }"#
+    try Descriptor.openFolder(folder.appending("library")).writeDurably(
+      Array(marker.utf8), as: "library.json")
     #expect(LibraryCheck().run(try site([:])).map(\.detail).first?.contains("written") == true)
     chmod(folder.appending("library").description, 0o777)
     #expect(LibraryCheck().run(try site([:])).map(\.state) == [.failed])
