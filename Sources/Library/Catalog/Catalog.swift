@@ -34,7 +34,12 @@ package final class Catalog: Ledger, CatalogSettings, Sendable {
     timing: ParticipationTiming
   ) throws(CatalogError) {
     let participation = try Self.join(connection, address, isTaker: isTaker, timing: timing)
-    try self.init(connection, participation: participation)
+    do throws(CatalogError) {
+      try self.init(connection, participation: participation)
+    } catch {
+      participation.leave()
+      throw error
+    }
   }
 
   /// Creates a catalog for a library, reusing an empty file from an interrupted `create`.

@@ -179,6 +179,9 @@ final class CatalogWriter {
     return (false, marks.1, marks.2)
   }
 
+  // A catalog that could be opened, but not used, is given up without being closed.
+  deinit { participation?.leave() }
+
   func close() {
     participation?.leave()
     renditions?.close()

@@ -25,6 +25,15 @@ struct ParticipantTests: ParticipantSuite {
     }
   }
 
+  @Test("A catalog that is given up without being closed leaves nobody behind")
+  func givenUp() throws {
+    let library = try makeLibrary(assets: 1...1)
+    _ = try openBeside(library)
+    let records = try library.read { try $0.participants() }
+    #expect(records.map(\.state) == [.active], "\(records)")
+    try library.close()
+  }
+
   @Test("Processes that claim and complete at once never get the same row, and count right")
   func atOnce() throws {
     let library = try makeLibrary(assets: 1...300)

@@ -298,9 +298,9 @@ final class Participation: Sendable {
     }
   }
 
-  /// Leaves, and ends the threads. One that did nothing is forgotten.
+  /// Leaves, and ends the threads, unless it has done so before. One that did nothing is forgotten.
   func leave() {
-    isOver.store(true, ordering: .relaxed)
+    guard !isOver.exchange(true, ordering: .relaxed) else { return }
     for _ in 0..<2 { pause.signal() }
     // Otherwise, others notice that the connection is gone.
     try? seat.sync { (seat) throws(CatalogError) in

@@ -51,7 +51,14 @@ final class WatchSession {
   func run() throws -> Outcome {
     let engine = session.engine
     let (signals, wakeup) = (signals, wakeup)
-    let control = try ControlSocket(in: session.library.folder) { wakeup.wake() }
+    let control: ControlSocket
+    do {
+      control = try ControlSocket(in: session.library.folder) { wakeup.wake() }
+    } catch {
+      // The next session opens it again.
+      try? session.library.catalog.close()
+      throw error
+    }
     defer {
       control.close()
       // Break the retain cycle between the engine and the report.
