@@ -238,9 +238,11 @@ import Testing
     try expect(withSource(#""exclude": [""]"#), .badValue, "/sources/0/exclude/0", "is empty")
   }
 
-  @Test("Empty paths and paths with NUL are refused")
+  @Test("Empty paths, paths with NUL and those that a shell would expand are refused")
   func badPath() throws {
     try expect(#"{"library": "a\u0000b"}"#, .badPath, "/library", "NUL")
+    try expect(#"{"library": "~/pictures"}"#, .badPath, "/library", "only a shell expands")
+    try expect(withStage(#""command": ["~/bin/tool"]"#), .badPath, "/stages/0/command", "./~/")
     try expect(#"{"library": ""}"#, .badValue, "/library", "is empty")
     try expect(#"{"library": "l", "plugins": ["a\u0000"]}"#, .badPath, "/plugins/0", "NUL")
     try expect(withStage(#""command": ["a", "\u0000"]"#), .badPath, "/stages/0/command", "NUL")

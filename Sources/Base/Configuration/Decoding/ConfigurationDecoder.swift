@@ -84,6 +84,15 @@ struct Field {
     ConfigurationError(code: code, message: "\(subject) \(clause).", pointer: pointer)
   }
 
+  /// Throws if a path begins as a shell would expand it, which nothing does here.
+  func requireExpanded(_ path: String) throws(ConfigurationError) {
+    guard path == "~" || path.hasPrefix("~/") else { return }
+    throw error(
+      .badPath,
+      "begins with ~, which only a shell expands: write the whole path, or ./~/ for a folder of that name"
+    )
+  }
+
   /// A member of an object, or `nil` if it is absent or the value is not an object.
   subscript(key: String) -> Field? {
     value[key].map { Field(value: $0, pointer: JSONPointer.appending(key, to: pointer)) }

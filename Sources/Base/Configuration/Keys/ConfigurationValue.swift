@@ -142,6 +142,7 @@ extension ConfigurationValue where Value == BytePath {
         guard !text.isEmpty, !text.utf8.contains(0) else {
           throw field.error(.badPath, "contains a NUL character, which paths can't")
         }
+        try field.requireExpanded(text)
         return decoder.file.parent.appending(text).normalized
       },
       write: { .string($0.description) })
