@@ -144,6 +144,11 @@ struct MaintenanceTests {
       #expect(try workspace.files(below: "inbox") == [])
       // The path of one is taken meanwhile.
       try workspace.put("newcomer", as: "a.jpg")
+      let replanned = try workspace.json("undo", "--dry-run", BytePath(run), exit: 3)
+      #expect(
+        Set(replanned.of("planned").compactMap { $0["action"]?.string }) == ["return", "refuse"])
+      #expect(replanned.of("undone").first?["wouldReturn"] == 1)
+      #expect(replanned.of("undone").first?["wouldFail"] == 1)
       let events = try workspace.json("undo", BytePath(String(run.suffix(9))), exit: 3)
       #expect(events.outcome("a.jpg") == "failed")
       #expect(events.of("undone").first?["returned"] == 1)
@@ -170,6 +175,38 @@ struct MaintenanceTests {
       #expect(try workspace.json("undo").of("undone").first?["left"] == 1)
       #expect(try workspace.json("verify").summary["problems"] == 0)
     }
+  }
+
+  @Test("What undo would do is told for each place that a file came from")
+  func previewedUndo() throws {
+    let workspace = try Workspace(stages: [])
+    let root = try Descriptor.openFolder(workspace.root)
+    func plan(_ exit: Int32 = 0) throws -> [String?] {
+      let events = try workspace.json("undo", "--dry-run", exit: exit)
+      let summary = try #require(events.of("undone").first)
+      let actions = events.of("planned").map { $0["action"]?.string }
+      #expect(summary["wouldReturn"]?.integer == actions.count { $0 != "refuse" })
+      #expect(summary["wouldLeave"]?.integer == actions.count { $0 == "leave" })
+      return actions
+    }
+    // From outside of the sources.
+    try workspace.makeFolder(workspace.root.appending("outside"))
+    try workspace.write(Array("one".utf8), to: "outside/one.txt")
+    try workspace.json("import", "outside/one.txt")
+    #expect(try plan() == ["leave"])
+    try Descriptor.openFolder(workspace.root.appending("outside")).remove("one.txt")
+    #expect(try plan() == ["return"])
+    try root.removeFolder("outside")
+    #expect(try plan(3) == ["refuse"])
+    #expect(try workspace.json("undo", exit: 3).of("undone").first?["failed"] == 1)
+    // From a source that is a link, and one that is not there.
+    try workspace.put("two", as: "two.txt")
+    try workspace.json("run")
+    try root.rename("inbox", to: root, as: "moved")
+    #expect(try plan(3) == ["refuse"])
+    try #require(symlink("moved", workspace.inbox.description) == 0)
+    #expect(try plan() == ["return"])
+    #expect(try workspace.json("undo").of("undone").first?["returned"] == 1)
   }
 
   @Test("More than 1,000 files are not given back without being asked for")

@@ -34,4 +34,10 @@ package enum MachinePath {
     guard path.bytes.starts(with: "//".utf8) else { return nil }
     return path.components.first.map(\.description)
   }
+
+  /// What a recorded folder is on, in words; `nil` for a folder of the machine with the manifest.
+  package static func place(of path: BytePath) -> String? {
+    if let name = sharedName(of: path) { return "the shared source “\(name)”" }
+    return machine(of: path).map { "the machine “\($0)”" }
+  }
 }

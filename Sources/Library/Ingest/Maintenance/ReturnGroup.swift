@@ -108,38 +108,26 @@ struct ReturnGroup {
   private func inspect(at origin: AssetOrigin) -> Inspection {
     do {
       if let path = try library.reader.pathLetGo(for: origin.id) {
-        return .failed(reason: Self.needed(origin, by: path))
+        return .failed(reason: ReturnRefusal.needed(origin, by: path))
       }
       for path in try livePaths(of: origin) {
         if let back = try leftFile(of: origin, at: path) { return .left(back) }
       }
       let (folder, isWhole) = try folders.deepest(of: origin.path, in: origin.source)
       guard isWhole || origin.source != "/" else {
-        return .failed(
-          reason: "Its folder no longer exists. Make the folder, or mount its disk, and undo "
-            + "the run again; or `pipeline get \(origin.id) -o FILE` writes it elsewhere.")
+        return .failed(reason: ReturnRefusal.withoutFolder(origin))
       }
       if isWhole, let status = try folder.statusIfThere(of: origin.path.lastComponent) {
         if status.kind == .regular, let back = try leftFile(of: origin, at: origin.path) {
           return .left(back)
         }
-        return .failed(reason: Self.taken(origin))
+        return .failed(reason: ReturnRefusal.taken(origin))
       }
       return try inspectOriginal(of: origin, folder: folder)
     } catch {
       if error.isStopped { return .stopped }
       return .failed(reason: "\(error)")
     }
-  }
-
-  private static func needed(_ origin: AssetOrigin, by path: BytePath) -> String {
-    "A later run gave up “\(path.printable)” as a duplicate of these bytes, which are nowhere "
-      + "else: the asset stays. `pipeline get \(origin.id) -o FILE` writes a copy."
-  }
-
-  private static func taken(_ origin: AssetOrigin) -> String {
-    "Another file is in its place; nothing was replaced. Move that file away and undo the run "
-      + "again, or `pipeline get \(origin.id) -o FILE` writes it elsewhere."
   }
 
   /// The asset's own paths besides its first: a copied file that was renamed.
@@ -174,7 +162,7 @@ struct ReturnGroup {
     let found = try ifThere { () throws(FileError) in try library.originals.open(origin.digest) }
     guard let original = found,
       try original.hash(isStopped: isStopped).digest == origin.digest
-    else { return .failed(reason: Self.lost(origin)) }
+    else { return .failed(reason: ReturnRefusal.lost(origin)) }
     let mayRename = try mayRename(original, of: origin, to: folder)
     var identity = try original.status().identity
     identity.modified = origin.modified
@@ -190,11 +178,6 @@ struct ReturnGroup {
     return try library.originals.releases
       && library.catalog.assets(with: origin.digest) == [origin.id] && status.links == 1
       && folder.status().device == status.device
-  }
-
-  private static func lost(_ origin: AssetOrigin) -> String {
-    "Its original \(origin.digest) is damaged or missing. Import the file from a good copy, which "
-      + "heals it, and undo the run again."
   }
 
   private func back(

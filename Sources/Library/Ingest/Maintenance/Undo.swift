@@ -37,7 +37,11 @@ package struct Undo {
   package func undo(_ run: AssetID, isStopped: @escaping () -> Bool) throws -> UndoResult {
     var result = UndoResult()
     var last: AssetID?
-    let folders = ReturnFolders(library: library)
+    let folders = ReturnFolders { [library] source in
+      let opened = try IngestSource(SourceConfiguration(path: source), for: library.layout)
+      if source != "/" { try MountGuard(library: library).check(opened) }
+      return opened.folder
+    }
     while !isStopped() {
       let page = try library.reader.origins(of: run, before: last, limit: Self.groupSize)
       if page.isEmpty { break }
@@ -55,10 +59,11 @@ package struct Undo {
 
 /// Opens the folders that files are returned to.
 final class ReturnFolders {
-  private let library: IngestLibrary
+  private let open: (BytePath) throws -> Descriptor
   private var roots: [BytePath: Descriptor] = [:]
 
-  init(library: IngestLibrary) { self.library = library }
+  /// - Parameter open: opens a source of this machine.
+  init(_ open: @escaping (BytePath) throws -> Descriptor) { self.open = open }
 
   /// Opens a path's folder as deep as it exists; creates nothing.
   ///
@@ -90,19 +95,15 @@ final class ReturnFolders {
   /// Opens a source, which must exist, and be mounted if it was before.
   private func root(_ source: BytePath) throws -> Descriptor {
     if let open = roots[source] { return open }
-    if let machine = MachinePath.machine(of: source) {
-      let place =
-        MachinePath.sharedName(of: source).map { "the shared source “\($0)”" }
-        ?? "the machine “\(machine)”"
+    if let place = MachinePath.place(of: source) {
       throw IngestError(
         .source,
         "It came from \(place), whose folders are not here. `pipeline get ID -o FILE` writes a copy.",
         path: source)
     }
-    let opened = try IngestSource(SourceConfiguration(path: source), for: library.layout)
-    if source != "/" { try MountGuard(library: library).check(opened) }
-    roots[source] = opened.folder
-    return opened.folder
+    let opened = try open(source)
+    roots[source] = opened
+    return opened
   }
 }
 

@@ -1,5 +1,5 @@
 import Catalog
-import Files
+import Ingest
 import LibraryControl
 import LibrarySession
 import PipelineModel
@@ -28,7 +28,7 @@ enum UndoVerb: Verb {
     }
     let count = try reading.catalog.assetCount(of: run)
     guard count > 0 else { return try nothingLeft(of: run, reading.catalog, context.console) }
-    if context.arguments.has(.dryRun) { return try preview(run, count, reading, context.console) }
+    if context.arguments.has(.dryRun) { return try preview(run, reading, context.console) }
     guard try mayUndo(count, context) else { return .success }
     // Close first: the last connection to close checkpoints the catalog's log.
     try reading.catalog.close()
@@ -104,41 +104,30 @@ enum UndoVerb: Verb {
   // MARK: Without doing it
 
   private static func preview(
-    _ run: AssetID, _ count: Int, _ reading: ReadingSession, _ console: Console
+    _ run: AssetID, _ reading: ReadingSession, _ console: Console
   ) throws -> ExitCode {
-    var last: AssetID?
-    while case let page = try reading.catalog.origins(of: run, before: last, limit: 256),
-      !page.isEmpty
-    {
-      last = page.last?.id
-      for origin in page {
-        let path = origin.source.appending(origin.path)
-        let (action, reason) = action(of: origin, path)
-        console.planned(
-          action, path, bytes: origin.size, reason: reason,
-          ["asset": .string(origin.id.description)])
-      }
+    // On a machine without the library's own folder, nothing is returned.
+    _ = try LibraryFolder.open(reading.setup.layout)
+    var counts: [UndoPreview.Action: Int] = [:]
+    try UndoPreview(reading.catalog).forEachStep(of: run) { step in
+      counts[step.action, default: 0] += 1
+      console.planned(
+        step.action.rawValue, step.origin.source.appending(step.origin.path),
+        bytes: step.origin.size, reason: step.reason,
+        ["asset": .string(step.origin.id.description)])
     }
+    let (refused, left) = (counts[.refuse] ?? 0, counts[.leave] ?? 0)
+    let returned = (counts[.return] ?? 0) + left
     console.summary(
       "undone",
       [
         "run": .string(run.description), "returned": 0, "left": 0, "failed": 0,
-        "wouldReturn": .integer(count),
+        "wouldReturn": .integer(returned), "wouldLeave": .integer(left),
+        "wouldFail": .integer(refused),
       ],
-      "\(counted(count, "file")) would be returned (run \(run)).", isDryRun: true)
-    return .success
-  }
-
-  private static func action(
-    of origin: AssetOrigin, _ path: BytePath
-  ) -> (name: String, reason: String?) {
-    do throws(FileError) {
-      let status = try FileSystem.status(of: path)
-      return status.kind == .regular && status.identity.size == origin.size
-        ? ("leave", "A file of this size is there; if its bytes are the same, nothing is written.")
-        : ("refuse", "Another file has its place.")
-    } catch {
-      return error.code == .notFound ? ("return", nil) : ("refuse", error.message)
-    }
+      "\(counted(returned, "file")) would be returned"
+        + (left > 0 ? ", \(left) of which \(left == 1 ? "is" : "are") there already" : "")
+        + (refused > 0 ? "; \(refused) could not be" : "") + " (run \(run)).", isDryRun: true)
+    return refused > 0 ? .someFailed : .success
   }
 }
