@@ -17,7 +17,7 @@ struct DoctorCheckTests {
   /// A site with a configuration, if there are members for one.
   private func site(_ members: [String: JSONValue]? = nil) throws -> DoctorSite {
     if let members {
-      let all = members.merging(["library": "library"]) { $1 }
+      let all = members.merging(["library": "library"]) { own, _ in own }
       try Descriptor.openFolder(folder.path).writeDurably(
         Array(try JSONText.encode(JSONValue.object(all)).utf8), as: "pipeline.json", mode: 0o600)
     }
@@ -64,6 +64,17 @@ struct DoctorCheckTests {
     #expect(LibraryCheck().run(try site([:])).map(\.detail).first?.contains("written") == true)
     chmod(folder.appending("library").description, 0o777)
     #expect(LibraryCheck().run(try site([:])).map(\.state) == [.failed])
+  }
+
+  @Test("A folder that is missing above the library or the catalog is named, as no run makes it")
+  func missingFolders() throws {
+    let library = LibraryCheck().run(try site(["library": "disk/library"]))
+    #expect(library.map(\.state) == [.failed])
+    #expect(library[0].detail.contains("disk” of “"), "\(library)")
+    let catalog = LibraryCheck().run(try site(["catalog": "disk"]))
+    #expect(catalog.map(\.name) == ["library", "catalog"])
+    #expect(catalog.map(\.state) == [.ok, .failed], "\(catalog)")
+    #expect(catalog[1].detail.contains("disk” does not exist"), "\(catalog)")
   }
 
   @Test("A catalog of its own is checked too")

@@ -239,7 +239,7 @@ struct BucketTests {
     try expectNothingNoted()
   }
 
-  @Test("A bucket that is mistyped, away or in use makes no library, and can be corrected")
+  @Test("A bucket that is mistyped or in use makes no library, and can be corrected")
   func mistyped() throws {
     let workspace = try Workspace(bucket: TestBucket())
     let bucket = try #require(workspace.bucket)
@@ -256,6 +256,8 @@ struct BucketTests {
       }
       #expect(!workspace.exists("library"))
     }
+    let used = try workspace.run("doctor").output
+    #expect(used.contains("FAILED   originals") && used.contains("holds “file”"), "\(used)")
     try bucket.remove("used/file")
     try name(bucket.location)
     #expect(try workspace.json("run").summary["imported"] == 1)
@@ -266,6 +268,35 @@ struct BucketTests {
     #expect(refused.exitCode == 1 && refused.errors.contains("move-originals"), "\(refused)")
     let findings = try workspace.run("doctor").output
     #expect(findings.contains("FAILED   library"), "\(findings)")
+  }
+
+  @Test("No library is made while the store is away; the first run with it makes one")
+  func awayAtFirst() throws {
+    let bucket = try TestBucket(through: "http://127.0.0.1:\(try PostgreSQLServer.freePort())")
+    let workspace = try Workspace(bucket: bucket)
+    try put(1, in: workspace)
+    let refused = try workspace.program.run(["run", "--json"], within: 120)
+    #expect(try refused.events().of("error").first?["code"] == "store", "\(refused)")
+    #expect(!workspace.exists("library"))
+    workspace.program.environment.merge(try ObjectServer.shared.get().environment()) { $1 }
+    #expect(try workspace.json("run").summary["imported"] == 1)
+    try workspace.expectSound()
+  }
+
+  @Test(
+    "Two first runs at once make one library, which has everything",
+    .enabled(if: PostgreSQLServer.isInstalled, "PostgreSQL is not installed"))
+  func firstRuns() throws {
+    let shared = try SharedWorkspace(stages: Workspace.stages(), bucket: TestBucket())
+    let workspace = shared.workspace
+    try put(6, in: workspace)
+    let runs = try (0..<2).map { _ in
+      try workspace.program.start(["run", "--json", "--wait", "60s"])
+    }
+    let outcomes = try runs.map { try $0.wait(within: 120) }
+    #expect(outcomes.map(\.exitCode) == [0, 0], "\(outcomes)")
+    #expect(try workspace.assets().count == 6)
+    try workspace.expectSoundLibrary()
   }
 
   @Test("No library is made where the bucket has another one's originals")

@@ -79,6 +79,22 @@ struct ManifestCopyTests {
       refused.exitCode != 0 && refused.errors.contains("is this library already"), "\(refused)")
   }
 
+  @Test("Nothing is restored in the place of another library")
+  func occupied() throws {
+    try put(0..<1, into: workspace)
+    try workspace.json("run")
+    try lose(workspace)
+    try workspace.configure(
+      stages: Self.identify, ["originals": .string("\(bucket.location)-other")])
+    try put(1..<2, into: workspace)
+    try workspace.json("run")
+    let other = try own(workspace)
+    try workspace.configure(stages: Self.identify)
+    let refused = try workspace.run("restore-library")
+    #expect(refused.exitCode == 1 && refused.errors.contains("and the bucket's is"), "\(refused)")
+    #expect(try own(workspace) == other && workspace.exists("lost"))
+  }
+
   @Test("A watch copies while it runs")
   func watched() throws {
     let watch = try workspace.program.start(["watch", "--json"])

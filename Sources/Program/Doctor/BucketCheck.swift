@@ -17,7 +17,8 @@ struct BucketCheck: DoctorCheck {
   private func check(_ name: String, _ bucket: BucketLocation, _ site: DoctorSite) -> [Finding] {
     do {
       let start = ContinuousClock.now
-      let trial = try BucketTrial(bucket, for: name)
+      let trial = try BucketTrial(
+        bucket, for: name, mustBeUnused: name == "originals" && site.isWithoutLibrary)
       let time = (ContinuousClock.now - start).rounded
       if let owner = trial.owner, let own = site.knownLibrary, owner != own {
         return [

@@ -1,5 +1,6 @@
 import Configuration
 import Files
+import Glibc
 import Ingest
 package import LibrarySession
 import PipelineModel
@@ -94,6 +95,11 @@ package struct DoctorSite {
   var knownLibrary: String? {
     let found = setup.flatMap { try? LibraryFolder.open($0.layout.withoutBucket) }
     return found?.marker.library ?? workedLibrary
+  }
+
+  /// Whether the first run would make a library.
+  var isWithoutLibrary: Bool {
+    configuration?.node.joins == false && !library.allows(F_OK)
   }
 
   /// Whether `pipeline work` is all that this machine is for.

@@ -11,12 +11,17 @@ package struct BucketTrial {
 
   /// Stores, reads, lists and removes a small object beside what is there.
   ///
-  /// - Parameter contents: what is to be kept there.
+  /// - Parameters:
+  ///   - contents: what is to be kept there.
+  ///   - mustBeUnused: whether a place with anything that is no library's is refused, as a new library does.
   /// - Throws: `FileError` of code `unavailable` that says what is wrong, or missing.
-  package init(_ location: BucketLocation, for contents: String) throws(FileError) {
+  package init(
+    _ location: BucketLocation, for contents: String, mustBeUnused: Bool
+  ) throws(FileError) {
     let bucket = OwnedBucket(location, for: contents, identity: "doctor", isStopped: { false })
     try bucket.probe()
     server = try bucket.server()
     owner = try bucket.owner()
+    if mustBeUnused, owner == nil { try bucket.requireUnused() }
   }
 }

@@ -23,11 +23,11 @@ extension LibraryFolder {
             + "\(configuration.shellWord)`.", path: layout.root)
       }
       try requireMounts(mounts, for: layout)
-      // Another process may have made the library meanwhile, and be the owner.
-      if let owner = try PlaceOwner(of: layout),
-        try parent.statusIfThere(of: layout.root.lastComponent) == nil
-      {
-        throw owner.refusal(layout)
+      do {
+        if let owner = try PlaceOwner(of: layout) { throw owner.refusal(layout) }
+      } catch {
+        // Another process may have made the library meanwhile, and be the owner, or about to.
+        guard try parent.statusIfThere(of: layout.root.lastComponent) != nil else { throw error }
       }
       try make(layout, in: parent)
     }

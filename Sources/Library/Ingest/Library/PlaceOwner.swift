@@ -20,21 +20,24 @@ package struct PlaceOwner: Sendable {
       self.init("the catalog", of: library, in: layout.catalogPlace.name, or: "another database")
       return
     }
-    let buckets = [(layout.bucket, "originals"), (layout.renditionBucket, "renditions")]
-    for case (let location?, let contents) in buckets {
-      guard let library = try Self.owner(of: location, contents) else { continue }
+    let buckets = [
+      (layout.bucket, contents: "originals", mustBeUnused: true),
+      // Until that of renditions is corrected, stages are held; the library can be made.
+      (layout.renditionBucket, contents: "renditions", mustBeUnused: false),
+    ]
+    for case (let location?, let contents, let mustBeUnused) in buckets {
+      let bucket = OwnedBucket(location, for: contents, identity: "", isStopped: { false })
+      guard let library = try Self.owner(of: bucket, mustBeUnused: mustBeUnused) else { continue }
       self.init("the \(contents)", of: library, in: BytePath(location.name), or: "another prefix")
       return
     }
     return nil
   }
 
-  private static func owner(of location: BucketLocation, _ contents: String) throws -> String? {
-    let bucket = OwnedBucket(location, for: contents, identity: "", isStopped: { false })
+  private static func owner(of bucket: OwnedBucket, mustBeUnused: Bool) throws -> String? {
     do throws(FileError) {
       if let library = try bucket.owner() { return library }
-      // Stages are held until that of renditions is corrected, and the library can be made.
-      if contents == "originals" { try bucket.requireUnused() }
+      if mustBeUnused { try bucket.requireUnused() }
       return nil
     } catch {
       throw error.code == .unavailable ? IngestError.storeAway(error) : error
