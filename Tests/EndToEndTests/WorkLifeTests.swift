@@ -110,7 +110,8 @@ struct WorkLifeTests: WorkSuite {
     let node = try #require(
       try workspace.json("nodes").of("node").first { $0["verb"] == "work" }?["node"]?.string)
     let nobody = try workspace.run("nodes", "drain", "nobody")
-    #expect(nobody.exitCode == 2 && nobody.errors.contains("nobody"), "\(nobody)")
+    #expect(
+      nobody.exitCode == 2 && nobody.errors.contains("“nobody” is neither a machine"), "\(nobody)")
     let told = try workspace.json("nodes", "drain", BytePath(node))
     #expect(told.of("draining").map { $0["process"]?.integer } == [Int(worker.process)])
     #expect(try workspace.json("nodes", "drain", BytePath(node)).of("draining").count <= 1)
@@ -121,6 +122,10 @@ struct WorkLifeTests: WorkSuite {
     #expect(try shared.count("ledger WHERE state = 'ready' AND interruptions = 0") == 100 - done)
     #expect(try shared.count("attempt WHERE ended_at IS NULL OR outcome <> 'done'") == 0)
     #expect(try shared.count("participant WHERE verb = 'work' AND state = 'ended'") == 1)
+    let former = try #require(
+      try workspace.json("nodes").of("node").first { $0["verb"] == "work" }?["id"]?.string)
+    let late = try workspace.run("nodes", "drain", BytePath(former))
+    #expect(late.exitCode == 2 && late.errors.contains("is at work any more"), "\(late)")
     // Who has the lock can't be.
     let watch = try workspace.program.start(["watch"])
     try watch.wait(for: "its place") { try shared.count("participant WHERE verb = 'watch'") == 1 }

@@ -51,6 +51,18 @@ struct WorkTests: WorkSuite {
     #expect(try shared.count("participant WHERE state = 'expired' AND verb = 'work'") > 0)
   }
 
+  @Test("A wrong key for the bucket is told when work begins, whether there are jobs or not")
+  func wrongKey() throws {
+    let shared = try SharedWorkspace(stages: [Self.identify], bucket: try TestBucket())
+    let workspace = shared.workspace
+    try shared.put(0..<2)
+    try workspace.json("run")
+    workspace.program.environment["AWS_SECRET_ACCESS_KEY"] = "wrong"
+    try shared.configure("other.json", library: "other", stages: [Self.identify])
+    let idle = try workspace.run("work", "--until-idle", "--config", "other.json")
+    #expect(idle.exitCode == 0 && idle.errors.contains("The secret key"), "\(idle)")
+  }
+
   @Test("A job that failed is due again by the server's clock, whatever those of the machines say")
   func retries() throws {
     let shared = try SharedWorkspace(stages: [SmallPlugin.stage])

@@ -70,6 +70,12 @@ struct S3SettingsTests {
     #expect(throws: FileError.self) {
       try settings(["AWS_SHARED_CREDENTIALS_FILE": "/nowhere/credentials"])
     }
+    try write("[archive]\naws_access_key_id = i\naws_secret_access_key = s\n", as: "credentials")
+    #expect {
+      try settings().credentials()
+    } throws: {
+      "\($0)".contains("AWS_PROFILE can choose “archive” instead")
+    }
   }
 
   @Test("Secrets that others may read are refused")

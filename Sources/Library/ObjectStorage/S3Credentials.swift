@@ -19,6 +19,8 @@ struct S3Settings: Sendable {
   private let profile: String
   private let credentialsFile: [String: String]
   private let configurationFile: [String: String]
+  /// The names of the other profiles that have a key pair.
+  private let others: [String]
   private let places: String
 
   static let variables = [
@@ -37,12 +39,18 @@ struct S3Settings: Sendable {
     let configuration = Self.value("AWS_CONFIG_FILE", of: environment)
     let credentialsPath = credentials ?? "\(home)/.aws/credentials"
     places = "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile in “\(credentialsPath)”"
-    credentialsFile = try Self.section(
-      [profile], of: BytePath(credentialsPath), isRequired: credentials != nil, isSecret: true)
-    configurationFile = try Self.section(
-      profile == "default" ? ["default"] : ["profile \(profile)", profile],
+    let known = try Self.sections(
+      of: BytePath(credentialsPath), isRequired: credentials != nil, secretsOf: nil)
+    credentialsFile = known[profile] ?? [:]
+    let names = profile == "default" ? ["default"] : ["profile \(profile)", profile]
+    let configured = try Self.sections(
       of: BytePath(configuration ?? "\(home)/.aws/config"), isRequired: configuration != nil,
-      isSecret: false)
+      secretsOf: names)
+    configurationFile = names.reduce(into: [:]) { values, name in
+      values.merge(configured[name] ?? [:]) { first, _ in first }
+    }
+    let usable = known.filter { $0.value["aws_secret_access_key"] != nil }.map(\.key)
+    others = usable.filter { $0 != profile }.sorted()
   }
 
   /// - Throws: `FileError` of code `unavailable` if there are none.
@@ -61,10 +69,12 @@ struct S3Settings: Sendable {
         return S3Credentials(id: id, secret: secret, token: file["aws_session_token"])
       }
     }
+    let choice = others.map { "“\($0.printable)”" }.joined(separator: ", ")
     throw FileError(
       .unavailable,
-      "There are no credentials for the server of the bucket: set \(places). The profile is "
-        + "“\(profile)”.", path: nil)
+      "There are no credentials for the server of the bucket: set \(places). The profile is “\(profile)”"
+        + (choice.isEmpty ? "." : "; AWS_PROFILE can choose \(choice) instead."),
+      path: nil)
   }
 
   var endpoint: String? {
@@ -81,12 +91,12 @@ struct S3Settings: Sendable {
     environment[name].flatMap { $0.isEmpty ? nil : $0 }
   }
 
-  /// Reads one section of a file in the INI format; empty if the file is missing.
+  /// Reads a file in the INI format: the values of its sections by their names; empty if the file is missing.
   ///
-  /// - Parameter isSecret: whether the file has secrets in any case; others are looked for.
-  private static func section(
-    _ names: [String], of path: BytePath, isRequired: Bool, isSecret: Bool
-  ) throws(FileError) -> [String: String] {
+  /// - Parameter names: the sections in which secrets count; `nil` if the file has secrets in any case.
+  private static func sections(
+    of path: BytePath, isRequired: Bool, secretsOf names: [String]?
+  ) throws(FileError) -> [String: [String: String]] {
     let file: Descriptor
     do throws(FileError) {
       file = try Descriptor.open(path, flags: O_RDONLY)
@@ -95,28 +105,29 @@ struct S3Settings: Sendable {
       throw FileError(.unavailable, error.message, path: path)
     }
     let text = String(decoding: try file.readToEnd(limit: 1 << 20), as: UTF8.self)
-    var values: [String: String] = [:]
-    var isInside = false
+    var sections: [String: [String: String]] = [:]
+    var current: String?
     for line in text.split(whereSeparator: \.isNewline) {
       let line = trimmed(line)
       if line.hasPrefix("#") || line.hasPrefix(";") { continue }
       if line.hasPrefix("["), line.hasSuffix("]") {
-        isInside = names.contains(String(trimmed(line.dropFirst().dropLast())))
-      } else if isInside, let equals = line.firstIndex(of: "=") {
-        values[String(trimmed(line[..<equals]))] = String(
+        let name = String(trimmed(line.dropFirst().dropLast()))
+        sections[name] = sections[name] ?? [:]
+        current = name
+      } else if let current, let equals = line.firstIndex(of: "=") {
+        sections[current]?[String(trimmed(line[..<equals]))] = String(
           trimmed(line[line.index(after: equals)...]))
       }
     }
+    let hasSecrets = names?.contains { sections[$0]?["aws_secret_access_key"] != nil } ?? true
     let status = try file.status()
-    if isSecret || values["aws_secret_access_key"] != nil, status.kind == .regular,
-      status.permissions & 0o077 != 0
-    {
+    if hasSecrets, status.kind == .regular, status.permissions & 0o077 != 0 {
       throw FileError(
         .unavailable,
         "“\(path.printable)” holds secrets, and other users may read it: run `chmod 600 "
           + "\(path.shellWord)`.", path: path)
     }
-    return values
+    return sections
   }
 
   private static func trimmed(_ text: Substring) -> Substring {

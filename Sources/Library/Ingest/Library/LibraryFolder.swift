@@ -108,8 +108,8 @@ package struct LibraryFolder: Sendable {
     guard let folder = found else {
       throw IngestError(
         .notALibrary,
-        "There is no library at “\(layout.root.printable)”: `pipeline run` makes one, "
-          + "or mount the disk that it is on.", path: layout.root)
+        "There is no library at “\(layout.root.printable)”. If it is on a disk, mount that. `pipeline run` makes "
+          + "a new one.", path: layout.root)
     }
     guard let bytes = try folder.readFileIfThere(LibraryLayout.marker, limit: 1 << 16) else {
       try requireOwnFolder(folder)
@@ -218,8 +218,8 @@ package struct LibraryFolder: Sendable {
     guard try folder.statusIfThere(of: Workplace.marker) != nil else { return }
     throw IngestError(
       .notALibrary,
-      "“\(folder.path.printable)” is a folder of `pipeline work`, not the library itself. Use the "
-        + "configuration of the machine with the library's own folder.", path: folder.path)
+      "“\(folder.path.printable)” is a folder of `pipeline work`, or of a machine that joins a library, not the library "
+        + "itself. Do that on the machine with the library's own folder.", path: folder.path)
   }
 
   /// Creates missing folders of a locked library, and refuses anything in the place of one that is

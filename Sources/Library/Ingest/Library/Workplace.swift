@@ -119,25 +119,21 @@ package final class Workplace {
   /// Looks for what was imported last: a copy of the library, or a bucket that it has left, lacks it, and its jobs must
   /// not fail for that.
   ///
+  /// - Returns: why that can't be known yet, if so, as sentences.
   /// - Throws: `IngestError` of code `notALibrary` if none of it is there.
-  package func requireOriginals(of catalog: Catalog) throws {
+  package func requireOriginals(of catalog: Catalog) throws -> String? {
     let newest = try catalog.newestOriginals()
-    for digest in newest where try mayHave(digest) { return }
-    guard let digest = newest.first else { return }
+    do throws(FileError) {
+      for digest in newest where try originals.size(of: digest) != nil { return nil }
+    } catch {
+      guard error.code == .unavailable else { throw error }
+      return "\(error.message) Until it can be used, no job is done here that needs an original."
+    }
+    guard let digest = newest.first else { return nil }
     throw IngestError(
       .notALibrary,
       "“\(originals.path(of: digest).printable)”, which was imported last, is not there. Is this the place of the "
         + "library's originals? Nothing was done.", path: root)
-  }
-
-  /// Whether an original is there, or its stages have to wait until that is known.
-  private func mayHave(_ digest: Digest) throws(FileError) -> Bool {
-    do throws(FileError) {
-      return try originals.size(of: digest) != nil
-    } catch {
-      guard error.code == .unavailable else { throw error }
-      return true
-    }
   }
 
   /// The identity of the library that the folder of a configuration is for work on; `nil` if it is no such folder.

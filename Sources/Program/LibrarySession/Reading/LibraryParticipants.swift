@@ -25,12 +25,18 @@ package struct LibraryParticipants {
   package func drain(_ name: String) throws -> [ParticipantRecord] {
     let told = try Catalog.drain(name, of: try place())
     guard told.isEmpty else { return told }
-    let others = try all().filter { $0.node == name && $0.isLive }
+    let others = try all().filter { $0.node == name || $0.text == name }
+    if let taker = others.first(where: { $0.isTaker && $0.isLive }) {
+      throw SessionError(
+        .noProcess,
+        "`\(taker.verb)` on \(taker.node) (process \(taker.process)) has the library's lock: a signal ends it. "
+          + "Only what works beside it can be drained.")
+    }
     throw SessionError(
       .noProcess,
-      others.first.map {
-        "`\($0.verb)` on \(name) (process \($0.process)) has the library's lock: a signal ends it. Only what works beside it can be drained."
-      } ?? "Nothing on “\(name)” works beside it. `pipeline nodes` lists all.")
+      others.isEmpty
+        ? "“\(name)” is neither a machine nor a process that works on the library. `pipeline nodes` lists all."
+        : "Nothing of “\(name)” is at work any more. `pipeline nodes` lists all.")
   }
 
   private func place() throws -> CatalogPlace {

@@ -52,8 +52,8 @@ struct WorkingSession {
       Heartbeat.shared.beat()
       return signals.isStopRequested
     }
-    listenForOthers()
     try tellMachine()
+    listenForOthers()
   }
 
   /// Joins a library whose lock another machine has, and loads the stages.
@@ -75,7 +75,7 @@ struct WorkingSession {
         try workplace.lockForTaking(wait: $0.duration) { signals.isStopRequested }
       }
       try workplace.requireStore(of: catalog)
-      try workplace.requireOriginals(of: catalog)
+      if let absence = try workplace.requireOriginals(of: catalog) { report.warning(absence) }
       let remote = RemoteLibrary(catalog: catalog) {
         Heartbeat.shared.beat()
         return signals.isStopRequested
@@ -96,8 +96,8 @@ struct WorkingSession {
         return signals.isStopRequested
       }
       try stages.compare()
-      listenForOthers()
       try tellMachine()
+      listenForOthers()
     } catch {
       // Why it could not be used is what counts.
       try? catalog.close()

@@ -65,7 +65,7 @@ final class WorkSession {
 
   func run(untilIdle: Bool) throws -> Outcome {
     defer { stop() }
-    try workplace.requireOriginals(of: catalog)
+    if let absence = try workplace.requireOriginals(of: catalog) { report.warning(absence) }
     try stages.compare()
     // Not before, as the engine claims jobs once it is woken.
     catalog.listen { [report, engine, news] event in
