@@ -207,6 +207,29 @@ struct MaintenanceTests {
     try #require(symlink("moved", workspace.inbox.description) == 0)
     #expect(try plan() == ["return"])
     #expect(try workspace.json("undo").of("undone").first?["returned"] == 1)
+    // A file has the place of a folder.
+    try workspace.makeFolder(workspace.inbox.appending("sub"))
+    try workspace.put("three", as: "sub/three.txt")
+    try workspace.json("run")
+    try Descriptor.openFolder(workspace.inbox).removeFolder("sub")
+    try workspace.put("a file", as: "sub")
+    #expect(try plan(3) == ["refuse"])
+    #expect(try workspace.json("undo", exit: 3).of("undone").first?["failed"] == 1)
+  }
+
+  @Test("A file that a copied source has under another name by now is there already")
+  func previewedRename() throws {
+    let workspace = try Workspace(stages: [])
+    try workspace.configure(sources: [["path": "inbox", "mode": "copy"]], stages: [])
+    try workspace.put("one", as: "one.txt")
+    try workspace.json("run")
+    let inbox = try Descriptor.openFolder(workspace.inbox)
+    try inbox.rename("one.txt", to: inbox, as: "renamed.txt")
+    try workspace.json("run")
+    try workspace.put("another", as: "one.txt")
+    let planned = try workspace.json("undo", "--dry-run")
+    #expect(planned.of("planned").map { $0["action"] } == ["leave"])
+    #expect(try workspace.json("undo").of("undone").first?["left"] == 1)
   }
 
   @Test("More than 1,000 files are not given back without being asked for")

@@ -99,6 +99,18 @@ package struct AssetOrigin: Hashable, Sendable {
   }
 }
 
+/// What matters for returning assets of a run besides their own places.
+package struct OriginRelations: Sendable {
+  /// A path, of each asset that has one, whose file a later run discarded as a duplicate of it.
+  package var letGo: [AssetID: BytePath] = [:]
+  /// Where else in its source an asset's own file is: it was copied, and renamed since.
+  package var otherPaths: [AssetID: [BytePath]] = [:]
+  /// Assets with whose path the same run took other bytes later.
+  package var followed: Set<AssetID> = []
+
+  package init() {}
+}
+
 /// An asset to record for an imported file, with values as in `AssetRecord`.
 package struct NewAsset: Hashable, Sendable {
   package var id: AssetID

@@ -82,6 +82,35 @@ struct MountGuardTests {
     #expect(try fixture.outcomes() == ["a": .imported])
   }
 
+  @Test("Nothing is returned to a source whose disk is not mounted, and a plan says so")
+  func undo() throws {
+    let fixture = try IngestFixture()
+    try fixture.write("one", to: "a")
+    let run = try fixture.recordedRun()
+    func expectRefused(_ words: String) throws {
+      let failed = try #require(try fixture.undo(run)["a"])
+      #expect(failed.outcome == .failed && failed.reason?.contains(words) == true, "\(failed)")
+      var steps: [UndoPreview.Step] = []
+      try UndoPreview(fixture.library().reader, mounts: fixture.mounts).forEachStep(of: run) {
+        steps.append($0)
+      }
+      #expect(steps.map(\.action) == [.refuse])
+      #expect(steps[0].reason?.contains(words) == true, "\(steps)")
+    }
+    // What an earlier run has remembered of it.
+    let key = Self.key(fixture.source.path)
+    try fixture.library().catalog.set(key, to: "1")
+    try expectRefused("was on a disk mounted at")
+    // As after `rebuild-catalog`, which remembers none.
+    try fixture.library().catalog.set(key, to: nil)
+    fixture.close()
+    fixture.mounts = try table(fixture, fixture.source.path)
+    try expectRefused("/etc/fstab")
+    fixture.close()
+    fixture.mounts = MountTable()
+    #expect(try fixture.undo(run)["a"]?.outcome == .returned)
+  }
+
   @Test("No library is made below a mount point of the table where nothing is mounted")
   func library() throws {
     let fixture = try IngestFixture(.copy)

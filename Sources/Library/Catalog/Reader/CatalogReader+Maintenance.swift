@@ -75,6 +75,49 @@ extension CatalogReader {
     }
   }
 
+  /// Returns what matters for returning assets of a run besides their own places.
+  ///
+  /// - Parameters:
+  ///   - oldest: the first of them.
+  ///   - newest: the last of them.
+  package func relations(
+    ofOrigins run: AssetID, from oldest: AssetID, through newest: AssetID
+  ) throws(CatalogError) -> OriginRelations {
+    try read { (connection) throws(CatalogError) in
+      var relations = OriginRelations()
+      let letGo = try connection.all(
+        """
+        SELECT asset.id, source.path, seen.path
+        FROM asset JOIN sighting AS seen ON seen.asset = asset.id
+          JOIN source ON source.id = seen.source
+        WHERE asset.run = ? AND asset.id BETWEEN ? AND ? AND \(Connection.isLetGo)
+        ORDER BY asset.id, source.path DESC, seen.path DESC
+        """, run, oldest, newest
+      ) { (row) throws(CatalogError) in
+        (id: try row.assetID(0), path: row.path(1).appending(row.path(2)))
+      }
+      for (id, path) in letGo { relations.letGo[id] = path }
+      let others = try connection.all(
+        """
+        SELECT asset.id, seen.path FROM asset JOIN sighting AS seen ON seen.asset = asset.id
+        WHERE asset.run = ? AND asset.id BETWEEN ? AND ? AND seen.source = asset.source
+          AND seen.state = 'imported' AND seen.inode IS NOT NULL AND seen.path <> asset.path
+        """, run, oldest, newest
+      ) { (row) throws(CatalogError) in (id: try row.assetID(0), path: row.path(1)) }
+      for (id, path) in others { relations.otherPaths[id, default: []].append(path) }
+      relations.followed = Set(
+        try connection.all(
+          """
+          SELECT asset.id FROM asset WHERE asset.run = ? AND asset.id BETWEEN ? AND ?
+            AND EXISTS (SELECT 1 FROM asset AS newer
+              WHERE newer.source = asset.source AND newer.path = asset.path
+                AND newer.run = asset.run AND newer.id > asset.id AND newer.digest <> asset.digest)
+          """, run, oldest, newest
+        ) { (row) throws(CatalogError) in try row.assetID(0) })
+      return relations
+    }
+  }
+
   /// Returns assets in the trash, the oldest asset first.
   ///
   /// - Parameter time: return only assets trashed before.

@@ -34,10 +34,7 @@ extension CatalogReader {
         SELECT source.path, seen.path
         FROM sighting AS seen JOIN asset ON asset.id = seen.asset
           JOIN source ON source.id = seen.source
-        WHERE seen.asset = ? AND seen.state = 'duplicate'
-          AND (seen.inode IS NULL OR seen.awaits_removal)
-          AND EXISTS (SELECT 1 FROM run
-            WHERE run.id > asset.run AND run.started_at <= seen.seen_at)
+        WHERE seen.asset = ? AND \(Connection.isLetGo)
         ORDER BY source.path, seen.path LIMIT 1
         """, asset
       ) { $0.path(0).appending($0.path(1)) }
@@ -114,4 +111,12 @@ extension Statement {
       identity: identity, asset: try optionalAssetID(6), reason: optional(7, text),
       seenAt: timestamp(8), awaitsRemoval: bool(9))
   }
+}
+
+extension Connection {
+  /// SQL for whether a path's file, a row `seen` of `sighting`, was discarded as a duplicate of `asset` by a later run.
+  static let isLetGo = """
+    seen.state = 'duplicate' AND (seen.inode IS NULL OR seen.awaits_removal)
+      AND EXISTS (SELECT 1 FROM run WHERE run.id > asset.run AND run.started_at <= seen.seen_at)
+    """
 }

@@ -38,8 +38,12 @@ package struct Undo {
     var result = UndoResult()
     var last: AssetID?
     let folders = ReturnFolders { [library] source in
+      // What is named to `import` is on any disk.
+      if source == "/" { return try Descriptor.openFolder(source) }
+      let mounts = MountGuard(library: library)
+      try mounts.checkTable(source)
       let opened = try IngestSource(SourceConfiguration(path: source), for: library.layout)
-      if source != "/" { try MountGuard(library: library).check(opened) }
+      try mounts.check(opened)
       return opened.folder
     }
     while !isStopped() {
@@ -76,10 +80,21 @@ final class ReturnFolders {
       let inner = try ifThere { () throws(FileError) in
         try Descriptor.openFolder(part, in: folder, followsLinks: false)
       }
-      guard let inner else { return (folder, false) }
+      guard let inner else {
+        guard try folder.statusIfThere(of: part) == nil else { throw noFolder(part, in: folder) }
+        return (folder, false)
+      }
       folder = inner
     }
     return (folder, true)
+  }
+
+  private func noFolder(_ name: BytePath, in folder: Descriptor) -> IngestError {
+    let path = folder.path.appending(name)
+    return IngestError(
+      .source,
+      "“\(path.printable)” is no folder, so nothing can be returned below it. Move it away and undo the run again.",
+      path: path)
   }
 
   /// Opens a path's folder, creating what is missing below its source.

@@ -1,5 +1,5 @@
 package import Catalog
-import Files
+package import Files
 package import PipelineModel
 package import Records
 
@@ -24,20 +24,27 @@ package struct UndoPreview {
   }
 
   private let reader: CatalogReader
-  private let mounts = MountTable()
   private let folders: ReturnFolders
   private static let pageSize = 256
 
-  package init(_ reader: CatalogReader) {
+  /// - Parameter mounts: where disks should be mounted, and are.
+  package init(_ reader: CatalogReader, mounts: MountTable = MountTable()) {
     self.reader = reader
-    folders = ReturnFolders { [mounts] source in
-      if let point = try mounts.missingMount(above: source) {
-        throw FileError(
-          .notFound,
-          "No disk is mounted at “\(point.printable)”, a mount point in /etc/fstab: mount it.",
-          path: source)
+    // What is missing is looked for once, and not for each file.
+    var failures: [BytePath: any Error] = [:]
+    folders = ReturnFolders { source in
+      if let failure = failures[source] { throw failure }
+      do {
+        if source != "/" {
+          try MountGuard.checkTable(source, mounts)
+          _ = try MountGuard.mountPoint(
+            of: source, remembered: reader.setting(MountGuard.key(source)))
+        }
+        return try Descriptor.openFolder(source)
+      } catch {
+        failures[source] = error
+        throw error
       }
-      return try Descriptor.openFolder(source)
     }
   }
 
@@ -45,34 +52,53 @@ package struct UndoPreview {
   package func forEachStep(of run: AssetID, _ body: (Step) -> Void) throws {
     var last: AssetID?
     while case let page = try reader.origins(of: run, before: last, limit: Self.pageSize),
-      !page.isEmpty
+      let newest = page.first?.id, let oldest = page.last?.id
     {
-      last = page.last?.id
-      for origin in page { body(try step(for: origin)) }
+      last = oldest
+      let relations = try reader.relations(ofOrigins: run, from: oldest, through: newest)
+      for origin in page { body(step(for: origin, relations)) }
     }
   }
 
-  private func step(for origin: AssetOrigin) throws -> Step {
-    func refuse(_ reason: String) -> Step { Step(origin: origin, action: .refuse, reason: reason) }
-    if let path = try reader.pathLetGo(for: origin.id) {
-      return refuse(ReturnRefusal.needed(origin, by: path))
+  private func step(for origin: AssetOrigin, _ relations: OriginRelations) -> Step {
+    if let path = relations.letGo[origin.id] {
+      return refusal(of: origin, ReturnRefusal.needed(origin, by: path))
     }
     do {
+      for path in relations.otherPaths[origin.id] ?? [] {
+        let (folder, isWhole) = try folders.deepest(of: path, in: origin.source)
+        if isWhole, try mayBe(origin, folder.statusIfThere(of: path.lastComponent)) {
+          return leaving(origin)
+        }
+      }
       let (folder, isWhole) = try folders.deepest(of: origin.path, in: origin.source)
       guard isWhole || origin.source != "/" else {
-        return refuse(ReturnRefusal.withoutFolder(origin))
+        return refusal(of: origin, ReturnRefusal.withoutFolder(origin))
       }
-      guard isWhole, let status = try folder.statusIfThere(of: origin.path.lastComponent) else {
-        return Step(origin: origin, action: .return, reason: nil)
+      let status = isWhole ? try folder.statusIfThere(of: origin.path.lastComponent) : nil
+      if mayBe(origin, status) { return leaving(origin) }
+      // A newer file of the run comes first.
+      guard status == nil, !relations.followed.contains(origin.id) else {
+        return refusal(of: origin, ReturnRefusal.taken(origin))
       }
-      guard status.kind == .regular, status.identity.size == origin.size else {
-        return refuse(ReturnRefusal.taken(origin))
-      }
-      return Step(
-        origin: origin, action: .leave,
-        reason: "A file of this size is there; if its bytes are the same, nothing is written.")
+      return Step(origin: origin, action: .return, reason: nil)
     } catch {
-      return refuse("\(error)")
+      return refusal(of: origin, "\(error)")
     }
+  }
+
+  /// Whether a file may have the bytes of an asset, by its size.
+  private func mayBe(_ origin: AssetOrigin, _ status: FileStatus?) -> Bool {
+    status?.kind == .regular && status?.identity.size == origin.size
+  }
+
+  private func leaving(_ origin: AssetOrigin) -> Step {
+    Step(
+      origin: origin, action: .leave,
+      reason: "A file of this size is there; if its bytes are the same, nothing is written.")
+  }
+
+  private func refusal(of origin: AssetOrigin, _ reason: String) -> Step {
+    Step(origin: origin, action: .refuse, reason: reason)
   }
 }

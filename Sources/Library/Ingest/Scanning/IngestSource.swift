@@ -96,37 +96,48 @@ struct MountGuard {
 
   /// Refuses a source at or below a configured mount point where nothing is mounted. May be called
   /// before the source is opened.
-  func checkTable(_ path: BytePath) throws {
-    guard let point = try library.mounts.missingMount(above: path) else { return }
+  func checkTable(_ path: BytePath) throws { try Self.checkTable(path, library.mounts) }
+
+  static func checkTable(_ path: BytePath, _ mounts: MountTable) throws {
+    guard let point = try mounts.missingMount(above: path) else { return }
     throw IngestError(
       .source,
-      "The source “\(path.printable)” was skipped, because no disk is mounted at "
-        + "“\(point.printable)”, a mount point in /etc/fstab: mount it. If it is no longer used, "
-        + "remove it from /etc/fstab.", path: path)
+      "No disk is mounted at “\(point.printable)”, a mount point in /etc/fstab, so the source “\(path.printable)” is "
+        + "not there: mount it. If it is no longer used, remove it from /etc/fstab.", path: path)
   }
 
   /// Refuses a source that was on its own disk and is not now; remembers its disk.
   func check(_ source: IngestSource) throws {
-    let key = Self.prefix + Hexadecimal.encode(library.recorded(source.root).bytes)
-    let path = try FileSystem.realPath(of: source.root)
-    let point = try FileSystem.mountPoint(of: path)
+    let key = Self.key(library.recorded(source.root))
     let remembered = try library.catalog.setting(key)
-    if let before = Self.mountPoint(remembered, of: path), before.isBetween(point, path) {
-      throw IngestError(
-        .source,
-        "The source “\(source.root.printable)” was on a disk mounted at “\(before.printable)”, "
-          + "and none is mounted there now: mount it. If the source no longer needs that disk, "
-          + "remove it from the configuration for one run.",
-        path: source.root)
-    }
+    let point = try Self.mountPoint(of: source.root, remembered: remembered)
     let found = "at:" + Hexadecimal.encode(point.bytes)
     if remembered != found { try library.catalog.set(key, to: found) }
   }
 
+  /// The setting that remembers the disk of a source, by its recorded path.
+  static func key(_ source: BytePath) -> String { prefix + Hexadecimal.encode(source.bytes) }
+
+  /// Where the disk of a source is mounted.
+  ///
+  /// - Throws: `IngestError` of code `source` if that is not the remembered one, but one above it.
+  static func mountPoint(of source: BytePath, remembered: String?) throws -> BytePath {
+    let path = try FileSystem.realPath(of: source)
+    let point = try FileSystem.mountPoint(of: path)
+    if let before = mountPoint(remembered, of: path), before.isBetween(point, path) {
+      throw IngestError(
+        .source,
+        "The source “\(source.printable)” was on a disk mounted at “\(before.printable)”, "
+          + "and none is mounted there now: mount it. If the source no longer needs that disk, "
+          + "remove it from the configuration for one run.",
+        path: source)
+    }
+    return point
+  }
+
   /// Forgets the disks of sources that are no longer configured.
   func forget(allBut sources: [SourceConfiguration]) throws {
-    let kept = Set(
-      sources.map { Self.prefix + Hexadecimal.encode(library.recorded($0.path).bytes) })
+    let kept = Set(sources.map { Self.key(library.recorded($0.path)) })
     for key in try library.catalog.settings(beginningWith: Self.prefix)
     where !kept.contains(key) && isOwn(key) {
       try library.catalog.set(key, to: nil)
