@@ -111,7 +111,7 @@ struct WorkLifeTests: WorkSuite {
       try workspace.json("nodes").of("node").first { $0["verb"] == "work" }?["node"]?.string)
     let nobody = try workspace.run("nodes", "drain", "nobody")
     #expect(
-      nobody.exitCode == 2 && nobody.errors.contains("“nobody” is neither a machine"), "\(nobody)")
+      nobody.exitCode == 2 && nobody.errors.contains("called “nobody”"), "\(nobody)")
     let told = try workspace.json("nodes", "drain", BytePath(node))
     #expect(told.of("draining").map { $0["process"]?.integer } == [Int(worker.process)])
     #expect(try workspace.json("nodes", "drain", BytePath(node)).of("draining").count <= 1)

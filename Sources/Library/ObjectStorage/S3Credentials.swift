@@ -49,7 +49,8 @@ struct S3Settings: Sendable {
     configurationFile = names.reduce(into: [:]) { values, name in
       values.merge(configured[name] ?? [:]) { first, _ in first }
     }
-    let usable = known.filter { $0.value["aws_secret_access_key"] != nil }.map(\.key)
+    let keys = ["aws_access_key_id", "aws_secret_access_key"]
+    let usable = known.filter { section in keys.allSatisfy { section.value[$0] != nil } }.map(\.key)
     others = usable.filter { $0 != profile }.sorted()
   }
 

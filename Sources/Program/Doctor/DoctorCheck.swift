@@ -103,7 +103,7 @@ package struct DoctorSite {
   }
 
   /// Whether `pipeline work` is all that this machine is for.
-  var isWorkplace: Bool { workedLibrary != nil }
+  var isWorkplace: Bool { workedLibrary != nil && configuration?.node.joins != true }
 
   var configuration: PipelineConfiguration? { setup?.configuration }
 

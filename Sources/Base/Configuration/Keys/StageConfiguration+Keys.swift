@@ -183,8 +183,8 @@ extension ConfigurationValue where Value == [String] {
         guard let program = words.first, !program.isEmpty else {
           throw field.error(.badPath, "begins with an empty string instead of a program")
         }
-        try field.requireExpanded(program)
         if program.utf8.contains(UInt8(ascii: "/")) {
+          try field.requireExpanded(program)
           words[0] = decoder.file.parent.appending(program).normalized.description
         }
         return words

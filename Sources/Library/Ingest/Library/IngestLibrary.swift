@@ -211,7 +211,13 @@ package final class IngestLibrary: ImportingLibrary {
   ///
   /// A closed library can be copied file by file, and read from read-only media.
   override package func close() throws {
-    try HistoryMark(catalog: catalog, manifest: manifest).note()
+    do {
+      try HistoryMark(catalog: catalog, manifest: manifest).note()
+    } catch {
+      // What can't be noted does not keep others from the catalog.
+      try? super.close()
+      throw error
+    }
     // Who changes a tag, or asks the program to end, does not wait for a store that is away.
     copies?.finish(within: isStopped() ? .seconds(3) : .seconds(run == nil ? 2 : 30))
     if let warning = copies?.takeWarning() { report?.warning(warning) }

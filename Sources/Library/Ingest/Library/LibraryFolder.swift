@@ -108,8 +108,8 @@ package struct LibraryFolder: Sendable {
     guard let folder = found else {
       throw IngestError(
         .notALibrary,
-        "There is no library at “\(layout.root.printable)”. If it is on a disk, mount that. `pipeline run` makes "
-          + "a new one.", path: layout.root)
+        "There is no library at “\(layout.root.printable)”. If it is on a disk, mount that."
+          + (layout.machine == nil ? " `pipeline run` makes a new one." : ""), path: layout.root)
     }
     guard let bytes = try folder.readFileIfThere(LibraryLayout.marker, limit: 1 << 16) else {
       try requireOwnFolder(folder)

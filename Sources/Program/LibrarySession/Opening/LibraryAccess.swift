@@ -48,12 +48,17 @@ package struct LibraryAccess {
     try perform { locked in
       let session = try WorkingSession(locked, output: output, signals: signals)
       signals.listen()
-      let result = try RequestHandler(session).perform(request, report: session.report) {
-        signals.isStopRequested
+      do {
+        let result = try RequestHandler(session).perform(request, report: session.report) {
+          signals.isStopRequested
+        }
+        if case .repair = request { try makeAgain(session) }
+        try session.library.close()
+        return result
+      } catch {
+        session.giveUp()
+        throw error
       }
-      if case .repair = request { try makeAgain(session) }
-      try session.library.close()
-      return result
     } remotely: { client in
       try client.ask(request, report: RunReport(output))
     }

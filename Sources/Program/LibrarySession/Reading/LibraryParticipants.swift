@@ -35,7 +35,7 @@ package struct LibraryParticipants {
     throw SessionError(
       .noProcess,
       others.isEmpty
-        ? "“\(name)” is neither a machine nor a process that works on the library. `pipeline nodes` lists all."
+        ? "No process or machine that is known to work on the library is called “\(name)”. `pipeline nodes` lists all."
         : "Nothing of “\(name)” is at work any more. `pipeline nodes` lists all.")
   }
 

@@ -125,6 +125,7 @@ package struct RunSession {
     } catch {
       engine.stop(deadline: ContinuousClock().now + .seconds(8))
       engine.close()
+      session.giveUp()
       throw error
     }
     control.close()

@@ -52,8 +52,14 @@ struct WorkingSession {
       Heartbeat.shared.beat()
       return signals.isStopRequested
     }
-    try tellMachine()
     listenForOthers()
+    do {
+      try tellMachine()
+    } catch {
+      // Otherwise what listens would keep the catalog.
+      library.catalog.listen { _ in }
+      throw error
+    }
   }
 
   /// Joins a library whose lock another machine has, and loads the stages.
@@ -96,13 +102,20 @@ struct WorkingSession {
         return signals.isStopRequested
       }
       try stages.compare()
-      try tellMachine()
       listenForOthers()
+      try tellMachine()
     } catch {
       // Why it could not be used is what counts.
       try? catalog.close()
       throw error
     }
+  }
+
+  /// Lets others find at once that this process has ended; called after an error, once no job runs.
+  func giveUp() {
+    guard library.catalog.isOnServer, engine.activity == .idle else { return }
+    // Clean-up: without the server, they find that out by themselves.
+    try? library.catalog.close()
   }
 
   /// The stages whose jobs this process may do now.
