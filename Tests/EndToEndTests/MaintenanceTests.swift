@@ -217,6 +217,39 @@ struct MaintenanceTests {
     #expect(try workspace.json("undo", exit: 3).of("undone").first?["failed"] == 1)
   }
 
+  @Test(
+    "Files go back to another mount of the same file system, which no rename reaches",
+    .enabled(if: geteuid() == 0 && Namespace.isPossible, "Mounts need root and namespaces."))
+  func undoAcrossMounts() throws {
+    let workspace = try Workspace(stages: [])
+    try workspace.makeFolder(workspace.root.appending("volume"))
+    workspace.program.prefix = [
+      "unshare", "-m", "--", "/bin/sh", "-euc", "mount --bind volume inbox; exec \"$@\"", "sh",
+    ]
+    try workspace.write(Array("one".utf8), to: "volume/one.txt")
+    #expect(try workspace.json("run").outcome("one.txt") == "imported")
+    #expect(try workspace.files(below: "volume") == [])
+    #expect(try workspace.json("undo").of("undone").first?["returned"] == 1)
+    #expect(try workspace.read("volume/one.txt") == Array("one".utf8))
+    #expect(try workspace.json("verify").summary["problems"] == 0)
+  }
+
+  @Test(
+    "An original that belongs to another user is copied back",
+    .enabled(if: Unprivileged.isPossible, "Only root can be an ordinary user."))
+  func undoOfForeign() throws {
+    let workspace = try Workspace(stages: [])
+    try workspace.put("one", as: "one.txt")
+    try Unprivileged.handOver(workspace)
+    try workspace.json("run")
+    try Unprivileged.shell(
+      "find library/originals -type f -exec chown 0:0 {} +", in: workspace)
+    #expect(try workspace.json("undo").of("undone").first?["returned"] == 1)
+    #expect(try workspace.read("inbox/one.txt") == Array("one".utf8))
+    #expect(try status(workspace.inbox.appending("one.txt")).permissions == 0o644)
+    #expect(try workspace.json("verify").summary["problems"] == 0)
+  }
+
   @Test("A file that a copied source has under another name by now is there already")
   func previewedRename() throws {
     let workspace = try Workspace(stages: [])

@@ -60,6 +60,17 @@ package final class Descriptor: Sendable {
     return FileStatus(result)
   }
 
+  /// The number of the mount through which it was opened; `nil` if the kernel does not say.
+  ///
+  /// No rename goes from one mount to another, even of one file system. Source: rename(2), and `fdinfo` in proc(5).
+  package func mountNumber() throws(FileError) -> Int? {
+    let file = try Descriptor.open(BytePath("/proc/self/fdinfo/\(number)"), flags: O_RDONLY)
+    let lines = String(decoding: try file.readToEnd(limit: 1 << 16), as: UTF8.self)
+      .split(separator: "\n")
+    let value = lines.first { $0.hasPrefix("mnt_id:") }?.split(separator: "\t").last
+    return value.flatMap { Int($0) }
+  }
+
   /// Reads up to the buffer's size from the current position; 0 at the end. Source: read(2).
   package func read(into buffer: UnsafeMutableRawBufferPointer) throws(FileError) -> Int {
     try systemCall("read", path) { Glibc.read(number, buffer.baseAddress, buffer.count) }

@@ -170,14 +170,16 @@ struct ReturnGroup {
     return .give(back, original: original)
   }
 
-  /// Whether nothing else needs the original, and it is on the file system of its destination.
+  /// Whether nothing else needs the original, this user may set its mode and time, and a rename brings it to its
+  /// destination.
   private func mayRename(
     _ original: Descriptor, of origin: AssetOrigin, to folder: Descriptor
   ) throws -> Bool {
-    let status = try original.status()
+    let (status, user) = (try original.status(), geteuid())
     return try library.originals.releases
       && library.catalog.assets(with: origin.digest) == [origin.id] && status.links == 1
-      && folder.status().device == status.device
+      && (user == 0 || status.owner == user) && folder.status().device == status.device
+      && folder.mountNumber() == original.mountNumber()
   }
 
   private func back(
