@@ -167,6 +167,21 @@ struct DatabaseCatalogTests {
     #expect(try ids(workspace).count == 1)
   }
 
+  @Test(
+    "What fails before it has begun is no longer taken to be at work", arguments: ["run", "watch"])
+  func failedBeginning(verb: BytePath) throws {
+    let shared = try SharedWorkspace(stages: [])
+    let workspace = shared.workspace
+    try workspace.json("run")
+    // Something else has the place of the socket.
+    let control = workspace.library.appending("control")
+    try workspace.makeFolder(control)
+    try workspace.put("x", as: "x", in: control)
+    let outcome = try workspace.run(verb)
+    #expect(outcome.exitCode == 1 && outcome.errors.contains("control"), "\(outcome)")
+    #expect(try shared.count("participant WHERE state = 'active'") == 0)
+  }
+
   @Test("A library neither reads, changes nor replaces the catalog of another one")
   func otherLibrary() throws {
     let (first, address) = try make()

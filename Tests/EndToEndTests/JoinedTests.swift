@@ -94,6 +94,8 @@ struct JoinedTests {
     let assets = try workspace.assets()
     #expect(assets.count == 20)
     let path = workspace.root.appending("from-second").description
+    let checked = try workspace.run("doctor", "--config", "second.json")
+    #expect(checked.output.contains("“\(path)” can be read and emptied"), "\(checked.output)")
     #expect(assets.allSatisfy { $0["source"]?.string == "//second\(path)" }, "\(assets[0])")
     // The same bytes once more, and a folder that stays as it is.
     try bench.put(["again.txt"], text: "second 3.txt")

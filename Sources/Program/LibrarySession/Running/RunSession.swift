@@ -85,6 +85,18 @@ package struct RunSession {
   package func run(
     _ importing: (Ingest, [SourceConfiguration]) throws -> [IngestError]
   ) throws -> RunResult {
+    do {
+      return try perform(importing)
+    } catch {
+      session.engine.close()
+      session.giveUp()
+      throw error
+    }
+  }
+
+  private func perform(
+    _ importing: (Ingest, [SourceConfiguration]) throws -> [IngestError]
+  ) throws -> RunResult {
     let library = session.library
     let engine = session.engine
     let report = session.report
@@ -124,8 +136,6 @@ package struct RunSession {
       try drain(engine, control, handler)
     } catch {
       engine.stop(deadline: ContinuousClock().now + .seconds(8))
-      engine.close()
-      session.giveUp()
       throw error
     }
     control.close()
