@@ -64,7 +64,9 @@ package final class Descriptor: Sendable {
   ///
   /// No rename goes from one mount to another, even of one file system. Source: rename(2), and `fdinfo` in proc(5).
   package func mountNumber() throws(FileError) -> Int? {
-    let file = try Descriptor.open(BytePath("/proc/self/fdinfo/\(number)"), flags: O_RDONLY)
+    let place = BytePath("/proc/self/fdinfo/\(number)")
+    let file = try ifThere { () throws(FileError) in try Descriptor.open(place, flags: O_RDONLY) }
+    guard let file else { return nil }
     let lines = String(decoding: try file.readToEnd(limit: 1 << 16), as: UTF8.self)
       .split(separator: "\n")
     let value = lines.first { $0.hasPrefix("mnt_id:") }?.split(separator: "\t").last

@@ -38,7 +38,7 @@ struct MountGuardTests {
     for text in texts {
       try library.catalog.set(key, to: text)
       let error = try #require(throws: IngestError.self) { try fixture.run() }
-      #expect(error.code == .source && error.message.contains("mount it"), "\(text)")
+      #expect(error.code == .source && error.message.contains("mount the disk"), "\(text)")
       #expect(try library.catalog.setting(key) == text)
       #expect(try fixture.sighting("a")?.state == .imported)
     }

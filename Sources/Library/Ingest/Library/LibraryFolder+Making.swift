@@ -133,8 +133,8 @@ extension LibraryFolder {
     throw FileError(
       .notFound,
       "There is no library at “\(layout.root.printable)”, and none is made, because no disk is "
-        + "mounted at “\(point.printable)”, a mount point in /etc/fstab: mount it. If it is no "
-        + "longer used, remove it from /etc/fstab.", path: layout.root)
+        + "mounted at “\(point.printable)”, a mount point in /etc/fstab: mount the disk. If "
+        + "the mount point is no longer used, remove it from /etc/fstab.", path: layout.root)
   }
 
   /// Makes a library under a temporary name and renames it, so that it is complete or absent.

@@ -103,7 +103,8 @@ struct MountGuard {
     throw IngestError(
       .source,
       "No disk is mounted at “\(point.printable)”, a mount point in /etc/fstab, so the source “\(path.printable)” is "
-        + "not there: mount it. If it is no longer used, remove it from /etc/fstab.", path: path)
+        + "not there: mount the disk. If the mount point is no longer used, remove it from /etc/fstab.",
+      path: path)
   }
 
   /// Refuses a source that was on its own disk and is not now; remembers its disk.
@@ -128,7 +129,7 @@ struct MountGuard {
       throw IngestError(
         .source,
         "The source “\(source.printable)” was on a disk mounted at “\(before.printable)”, "
-          + "and none is mounted there now: mount it. If the source no longer needs that disk, "
+          + "and none is mounted there now: mount the disk. If the source no longer needs that disk, "
           + "remove it from the configuration for one run.",
         path: source)
     }

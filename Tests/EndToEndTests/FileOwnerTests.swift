@@ -12,7 +12,7 @@ import Testing
     if: geteuid() == 0 && Namespace.isPossible && Unprivileged.isPossible,
     "Only root can be an ordinary user of an own group in namespaces of its own."),
   .timeLimit(.minutes(2)))
-final class PlaceOwnerTests {
+final class FileOwnerTests {
   private let workspace: Workspace
 
   init() throws {
