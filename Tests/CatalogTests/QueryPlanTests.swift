@@ -248,7 +248,6 @@ struct QueryPlanTests {
     _ = try reader.isRenditionDue(owner: Samples.digest(1).bytes, fingerprint: [1])
     _ = try reader.isRenditionDue(owner: id.bytes, fingerprint: [1])
     _ = try reader.isDeleted(Samples.digest(1))
-    _ = try reader.pathLetGo(for: id)
     _ = try reader.relations(ofOrigins: id, from: id, through: id)
     _ = try reader.forecast(Samples.stages()[0])
     _ = try reader.jobs(of: id)

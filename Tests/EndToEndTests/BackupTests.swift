@@ -59,6 +59,23 @@ struct BackupTests {
   }
 
   @Test(
+    "What a run took whose commit is missing is what undo returns",
+    .about(.catalogFile))
+  func undoBehind() throws {
+    let workspace = try filled()
+    let early = workspace.root.appending("early")
+    try workspace.makeFolder(early)
+    try copy(["catalog.sqlite"], of: workspace.library, to: early)
+    try workspace.put("later", as: "c.txt")
+    try workspace.json("run")
+    try copy(["catalog.sqlite"], of: early, to: workspace.library)
+    let undone = try workspace.json("undo")
+    #expect(undone.outcome("c.txt") == "returned" && undone.of("undone").first?["returned"] == 1)
+    #expect(try workspace.files(below: "inbox") == ["c.txt"])
+    try workspace.expectSound()
+  }
+
+  @Test(
     "An older catalog catches up with its manifest; one that is newer is refused",
     .about(.catalogFile))
   func order() throws {

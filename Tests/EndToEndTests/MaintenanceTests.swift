@@ -262,7 +262,12 @@ struct MaintenanceTests {
     try workspace.put("another", as: "one.txt")
     let planned = try workspace.json("undo", "--dry-run")
     #expect(planned.of("planned").map { $0["action"] } == ["leave"])
+    #expect(
+      planned.of("planned").map { $0["path"]?.string }
+        == [workspace.inbox.appending("renamed.txt").description])
     #expect(try workspace.json("undo").of("undone").first?["left"] == 1)
+    let again = try #require(try workspace.json("undo", "--dry-run").of("undone").first)
+    #expect(again["dryRun"] == true && again["wouldReturn"] == 0 && again["reason"] != nil)
   }
 
   @Test("More than 1,000 files are not given back without being asked for")

@@ -25,22 +25,6 @@ extension CatalogReader {
     }
   }
 
-  /// Returns a path whose file a later run than the asset's own discarded as a duplicate of the
-  /// asset; `nil` if there is none.
-  package func pathLetGo(for asset: AssetID) throws(CatalogError) -> BytePath? {
-    try read { (connection) throws(CatalogError) in
-      try connection.first(
-        """
-        SELECT source.path, seen.path
-        FROM sighting AS seen JOIN asset ON asset.id = seen.asset
-          JOIN source ON source.id = seen.source
-        WHERE seen.asset = ? AND \(Connection.isLetGo)
-        ORDER BY source.path, seen.path LIMIT 1
-        """, asset
-      ) { $0.path(0).appending($0.path(1)) }
-    }
-  }
-
   /// Returns the sightings of an absolute path in all sources that contain it.
   ///
   /// Finds an ignored folder with or without its trailing slash.

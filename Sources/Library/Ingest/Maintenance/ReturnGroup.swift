@@ -6,9 +6,10 @@ import Originals
 import PipelineModel
 import Records
 
-/// A group of assets that are returned together.
+/// A group of assets of one run that are returned together.
 struct ReturnGroup {
   let library: IngestLibrary
+  let run: AssetID
   let report: any IngestReport
   let folders: ReturnFolders
   let isStopped: () -> Bool
@@ -31,10 +32,14 @@ struct ReturnGroup {
   }
 
   /// Returns what can be returned, and reports each path.
+  ///
+  /// - Parameter assets: the newest first.
   func returnFiles(_ assets: [AssetOrigin], result: inout UndoResult) throws {
+    guard let newest = assets.first?.id, let oldest = assets.last?.id else { return }
+    let relations = try library.reader.relations(ofOrigins: run, from: oldest, through: newest)
     var inspections: [(origin: AssetOrigin, inspection: Inspection)] = []
     for origin in assets {
-      let inspection = inspect(at: origin)
+      let inspection = inspect(at: origin, relations)
       if case .stopped = inspection { break }
       inspections.append((origin, inspection))
     }
@@ -105,12 +110,12 @@ struct ReturnGroup {
 
   // MARK: Looking
 
-  private func inspect(at origin: AssetOrigin) -> Inspection {
+  private func inspect(at origin: AssetOrigin, _ relations: OriginRelations) -> Inspection {
     do {
-      if let path = try library.reader.pathLetGo(for: origin.id) {
+      if let path = relations.letGo[origin.id] {
         return .failed(reason: ReturnRefusal.needed(origin, by: path))
       }
-      for path in try livePaths(of: origin) {
+      for path in relations.otherPaths[origin.id] ?? [] {
         if let back = try leftFile(of: origin, at: path) { return .left(back) }
       }
       let (folder, isWhole) = try folders.deepest(of: origin.path, in: origin.source)
@@ -128,15 +133,6 @@ struct ReturnGroup {
       if error.isStopped { return .stopped }
       return .failed(reason: "\(error)")
     }
-  }
-
-  /// The asset's own paths besides its first: a copied file that was renamed.
-  private func livePaths(of origin: AssetOrigin) throws -> [BytePath] {
-    let sightings = try library.reader.sightings(of: origin.id)
-    return sightings.filter {
-      $0.source == origin.source && $0.state == .imported && $0.identity != nil
-        && $0.path != origin.path
-    }.map(\.path)
   }
 
   /// The return of a file that is there with the same bytes; `nil` for any other.

@@ -54,7 +54,7 @@ package struct Undo {
       let group = page.prefix { digests.insert($0.digest).inserted }
       last = group.last?.id
       let work = ReturnGroup(
-        library: library, report: report, folders: folders, isStopped: isStopped)
+        library: library, run: run, report: report, folders: folders, isStopped: isStopped)
       try work.returnFiles(Array(group), result: &result)
     }
     return result

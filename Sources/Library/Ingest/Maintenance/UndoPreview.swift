@@ -18,6 +18,8 @@ package struct UndoPreview {
 
   package struct Step: Sendable {
     package let origin: AssetOrigin
+    /// Where the file would be.
+    package let place: BytePath
     package let action: Action
     /// Why it is not simply returned, as sentences.
     package let reason: String?
@@ -68,7 +70,7 @@ package struct UndoPreview {
       for path in relations.otherPaths[origin.id] ?? [] {
         let (folder, isWhole) = try folders.deepest(of: path, in: origin.source)
         if isWhole, try mayBe(origin, folder.statusIfThere(of: path.lastComponent)) {
-          return leaving(origin)
+          return leaving(origin, at: path)
         }
       }
       let (folder, isWhole) = try folders.deepest(of: origin.path, in: origin.source)
@@ -76,12 +78,12 @@ package struct UndoPreview {
         return refusal(of: origin, ReturnRefusal.withoutFolder(origin))
       }
       let status = isWhole ? try folder.statusIfThere(of: origin.path.lastComponent) : nil
-      if mayBe(origin, status) { return leaving(origin) }
+      if mayBe(origin, status) { return leaving(origin, at: origin.path) }
       // A newer file of the run comes first.
       guard status == nil, !relations.followed.contains(origin.id) else {
         return refusal(of: origin, ReturnRefusal.taken(origin))
       }
-      return Step(origin: origin, action: .return, reason: nil)
+      return Step(origin, at: origin.path, .return)
     } catch {
       return refusal(of: origin, "\(error)")
     }
@@ -92,13 +94,24 @@ package struct UndoPreview {
     status?.kind == .regular && status?.identity.size == origin.size
   }
 
-  private func leaving(_ origin: AssetOrigin) -> Step {
+  private func leaving(_ origin: AssetOrigin, at path: BytePath) -> Step {
     Step(
-      origin: origin, action: .leave,
-      reason: "A file of this size is there; if its bytes are the same, nothing is written.")
+      origin, at: path, .leave,
+      "A file of this size is there; if its bytes are the same, nothing is written.")
   }
 
   private func refusal(of origin: AssetOrigin, _ reason: String) -> Step {
-    Step(origin: origin, action: .refuse, reason: reason)
+    Step(origin, at: origin.path, .refuse, reason)
+  }
+}
+
+extension UndoPreview.Step {
+  fileprivate init(
+    _ origin: AssetOrigin, at path: BytePath, _ action: UndoPreview.Action, _ reason: String? = nil
+  ) {
+    self.origin = origin
+    self.action = action
+    self.reason = reason
+    place = origin.source.appending(path)
   }
 }

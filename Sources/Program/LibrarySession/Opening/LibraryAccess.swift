@@ -64,6 +64,21 @@ package struct LibraryAccess {
     }
   }
 
+  /// Records what an interrupted process had taken, unless another one has the lock and has done so.
+  package func recover(
+    output: any SessionOutput, signals: SignalHandler = .shared
+  ) throws {
+    try perform { locked in
+      let library = try IngestLibrary(
+        locked.library.found, lock: locked.lock, reserve: locked.library.setup.reserve(),
+        report: RunReport(output)
+      ) { signals.isStopRequested }
+      try library.close()
+    } remotely: { _ in
+      ()
+    }
+  }
+
   /// Runs the jobs that a repair made due; a holder runs them anyway.
   private func makeAgain(_ session: WorkingSession) throws {
     defer { session.engine.close() }

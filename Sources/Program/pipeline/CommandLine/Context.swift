@@ -57,6 +57,13 @@ struct Context {
       .perform(request, output: SessionPrinter(console))
   }
 
+  /// Records what an interrupted process had taken, so that it can be found; on the first machine only.
+  func recover() throws {
+    guard try JoinedPlace(search) == nil else { return }
+    let library = try ConfiguredLibrary(search, makesLibrary: false)
+    try LibraryAccess(library, wait: wait().duration).recover(output: SessionPrinter(console))
+  }
+
   /// Confirms that items may be deleted for good: on a terminal it always asks; elsewhere a small
   /// number needs no confirmation, and more needs `--yes`.
   ///

@@ -22,13 +22,16 @@ enum UndoVerb: Verb {
 
   static func run(_ context: Context) throws -> ExitCode {
     try context.expectOperands(atMost: 1)
+    let isDryRun = context.arguments.has(.dryRun)
     let reading = try ReadingSession(context.search)
+    // A run that was killed counts with all that it took.
+    if !isDryRun { try context.recover() }
     guard let run = try run(context.arguments.operands.first, in: reading.catalog) else {
-      return nothing("No run has imported anything yet.", nil, context.console)
+      return nothing("No run has imported anything yet.", nil, context)
     }
     let count = try reading.catalog.assetCount(of: run)
-    guard count > 0 else { return try nothingLeft(of: run, reading.catalog, context.console) }
-    if context.arguments.has(.dryRun) { return try preview(run, reading, context.console) }
+    guard count > 0 else { return try nothingLeft(of: run, reading.catalog, context) }
+    if isDryRun { return try preview(run, reading, context.console) }
     guard try mayUndo(count, context) else { return .success }
     // Close first: the last connection to close checkpoints the catalog's log.
     try reading.catalog.close()
@@ -60,7 +63,7 @@ enum UndoVerb: Verb {
 
   /// Reports that the library contains nothing from a run.
   private static func nothingLeft(
-    of run: AssetID, _ catalog: CatalogReader, _ console: Console
+    of run: AssetID, _ catalog: CatalogReader, _ context: Context
   ) throws -> ExitCode {
     let record = try catalog.run(run)
     let hasImported = record?.counters["imported"] != 0
@@ -71,20 +74,23 @@ enum UndoVerb: Verb {
       hasImported
         ? "Nothing that the run \(run) imported is in the library any more: it was already undone, "
           + "or its assets were deleted.\(before ?? "")"
-        : "The run \(run) imported nothing.\(before ?? "")", run, console)
+        : "The run \(run) imported nothing.\(before ?? "")", run, context)
   }
 
-  private static func nothing(_ sentence: String, _ run: AssetID?, _ console: Console) -> ExitCode {
-    if console.isJSON {
-      console.event(
-        "undone",
-        [
-          "run": JSONMembers.text(run?.description), "returned": 0, "left": 0, "failed": 0,
-          "reason": .string(sentence),
-        ])
-    } else {
-      console.message(sentence)
+  private static func nothing(_ sentence: String, _ run: AssetID?, _ context: Context) -> ExitCode {
+    guard context.console.isJSON else {
+      context.console.message(sentence)
+      return .success
     }
+    var members: [String: JSONValue] = [
+      "run": JSONMembers.text(run?.description), "returned": 0, "left": 0, "failed": 0,
+      "reason": .string(sentence),
+    ]
+    let isDryRun = context.arguments.has(.dryRun)
+    if isDryRun {
+      for name in ["wouldReturn", "wouldLeave", "wouldFail"] { members[name] = 0 }
+    }
+    context.console.summary("undone", members, sentence, isDryRun: isDryRun)
     return .success
   }
 
@@ -112,8 +118,7 @@ enum UndoVerb: Verb {
     try UndoPreview(reading.catalog).forEachStep(of: run) { step in
       counts[step.action, default: 0] += 1
       console.planned(
-        step.action.rawValue, step.origin.source.appending(step.origin.path),
-        bytes: step.origin.size, reason: step.reason,
+        step.action.rawValue, step.place, bytes: step.origin.size, reason: step.reason,
         ["asset": .string(step.origin.id.description)])
     }
     let (refused, left) = (counts[.refuse] ?? 0, counts[.leave] ?? 0)
