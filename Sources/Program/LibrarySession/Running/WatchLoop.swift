@@ -29,6 +29,8 @@ package struct WatchLoop {
     var end = WatchSession.Outcome.reload(try open())
     Heartbeat.shared.begin(service)
     var absence = DatabaseAbsence()
+    // Whoever begins has to see what is wrong with a password or a name.
+    var hasBegun = false
     repeat {
       let next: SessionPlace
       switch end {
@@ -43,15 +45,15 @@ package struct WatchLoop {
       do {
         let session = try WatchSession(
           next, output: output, signals: signals, service: service, wakeup: wakeup)
-        absence = DatabaseAbsence()
+        (absence, hasBegun) = (DatabaseAbsence(), true)
         end = try session.run()
       } catch let error where FullDisk.isCause(of: error) {
         output.survived(error)
         guard waitForSpace(next.setup) else { return }
         end = .reload(next)
       } catch let error
-        where next.isJoined
-        && (DatabaseAbsence.isAway(error) || DatabaseAbsence.isOvertaken(error))
+        where (next.isJoined || hasBegun) && DatabaseAbsence.isAway(error)
+        || next.isJoined && DatabaseAbsence.isOvertaken(error)
       {
         if absence.isNews(DatabaseAbsence.cause(of: error)) {
           output.survived(error)

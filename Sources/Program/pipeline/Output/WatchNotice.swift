@@ -40,7 +40,7 @@ struct WatchNotice {
       text = "\(reason) It is tried again every few seconds."
       members = ["state": "storeAway", "reason": .string(reason)]
     case .storeBack:
-      text = "The store of originals can be used again; all sources are scanned."
+      text = "What imports waited for is there again; all sources are scanned."
       members = ["state": "storeBack"]
     case .rescanned(let source, let seconds, let isSpecial):
       let rounded = (seconds * 1000).rounded() / 1000
