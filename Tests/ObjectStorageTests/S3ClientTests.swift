@@ -253,6 +253,29 @@ struct S3ClientTests {
     #expect(proxy.requests == before + 6)
   }
 
+  @Test("After a request was given up, a server that says nothing is not waited for as long")
+  func saysNothing() throws {
+    let answersLate = Atomic(false)
+    let proxy = try FaultProxy(to: server.port) { _ in
+      answersLate.load(ordering: .relaxed) ? .late(by: 2) : .status(503)
+    }
+    defer { proxy.end() }
+    var policy = S3Client.RetryPolicy()
+    policy.attempts = 1
+    policy.memory = .seconds(3600)
+    policy.answerAfterwards = .milliseconds(100)
+    let client = try server.client(place, through: proxy.endpoint, retrying: policy)
+    #expect(throws: FileError.self) { _ = try client.size(of: "k") }
+    answersLate.store(true, ordering: .relaxed)
+    #expect(Self.code { () throws(FileError) in _ = try client.size(of: "k") } == .unavailable)
+  }
+
+  @Test("Addresses that others write in another way are signed as they are sent")
+  func oddAddress() throws {
+    let client = try server.client(place, through: "http://127.0.0.1:0\(server.port)")
+    #expect(try client.names(below: "").isEmpty)
+  }
+
   @Test("What is wrong for good is not tried again", arguments: [403, 501])
   func forGood(status: Int) throws {
     let (client, proxy) = try faulty { _ in .status(status) }

@@ -16,6 +16,14 @@ struct BucketLocationTests {
     #expect(short.prefix.isEmpty && short.description == "s3://bucket")
     #expect(
       try BucketLocation("s3://b-1/p/?endpoint=http://[::1]:9000/").endpoint == "http://[::1]:9000")
+    // The scheme's own port is in no request, and so in no signature.
+    for (address, plain) in [
+      ("https://host:443", "https://host"), ("http://host:80/", "http://host"),
+      ("https://host:80", "https://host:80"), ("http://host:443", "http://host:443"),
+      ("http://host:8080", "http://host:8080"),
+    ] {
+      #expect(try BucketLocation.endpoint(address) == plain)
+    }
   }
 
   @Test(

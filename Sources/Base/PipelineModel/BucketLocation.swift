@@ -85,6 +85,9 @@ public struct BucketLocation: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// Checks a server's address.
+  ///
+  /// - Returns: the address without what is the same without it: a slash at its end, and the scheme's own port, which
+  ///   no request names.
   public static func endpoint(_ text: String) throws(LocationFault) -> String {
     let scheme = ["https://", "http://"].first { text.hasPrefix($0) }
     var host = text.dropFirst(scheme?.count ?? 0)
@@ -95,7 +98,9 @@ public struct BucketLocation: Hashable, Sendable, CustomStringConvertible {
         reason: "has the endpoint “\(text)”: it must be a server's address, such as "
           + "“https://s3.example.org”, without user, path or query")
     }
-    return String(text.hasSuffix("/") ? text.dropLast() : text[...])
+    let ownPort = scheme == "https://" ? ":443" : ":80"
+    if host.hasSuffix(ownPort) { host.removeLast(ownPort.count) }
+    return (scheme ?? "") + host
   }
 
   private static func isBucket(_ text: String) -> Bool {

@@ -166,7 +166,9 @@ final class HTTPTransfer: @unchecked Sendable {
     setLong(CURLOPT_TCP_NODELAY, 1)
     setLong(CURLOPT_BUFFERSIZE, 256 << 10)
     setLong(CURLOPT_UPLOAD_BUFFERSIZE, 256 << 10)
-    if let file = getenv("AWS_CA_BUNDLE") { setText(CURLOPT_CAINFO, String(cString: file)) }
+    if let file = getenv("AWS_CA_BUNDLE").map({ String(cString: $0) }), !file.isEmpty {
+      setText(CURLOPT_CAINFO, file)
+    }
     switch request.method {
     case "GET": break
     case "HEAD": setLong(CURLOPT_NOBODY, 1)

@@ -44,6 +44,8 @@ package final class S3Client: Sendable {
     package var memory = Duration.seconds(10)
     /// How long an answer may take to begin.
     package var answer = Duration.seconds(60)
+    /// The same while a request was given up before: many would otherwise wait in turn for a server that says nothing.
+    package var answerAfterwards = Duration.seconds(5)
     /// How long the end of an upload in parts, or a copy, may take with all tries: servers may say
     /// nothing for minutes, or a space now and then.
     package var longAnswer = Duration.seconds(600)
@@ -66,7 +68,7 @@ package final class S3Client: Sendable {
     let named = location.endpoint ?? settings.endpoint
     let endpoint: String
     do throws(LocationFault) {
-      endpoint = try BucketLocation.endpoint(named ?? "https://s3.\(region).amazonaws.com")
+      endpoint = try BucketLocation.endpoint(named ?? Self.amazon(region))
     } catch {
       throw FileError(.unavailable, "The environment \(error.reason).", path: nil)
     }
@@ -81,6 +83,11 @@ package final class S3Client: Sendable {
     root = (host, scheme + host, isHost ? "" : "/\(location.bucket)")
     self.policy = policy
     self.isStopped = isStopped
+  }
+
+  /// Amazon's address for a region.
+  private static func amazon(_ region: String) -> String {
+    "https://s3.\(region).amazonaws.com" + (region.hasPrefix("cn-") ? ".cn" : "")
   }
 
   // MARK: Objects
@@ -167,7 +174,8 @@ package final class S3Client: Sendable {
         let credentials = credentials.withLock { $0 }
         var request = request(method, key, query, headers, content, payload, credentials)
         let left = deadline - ContinuousClock().now
-        request.patience.answer = isSlow ? left : policy.answer
+        request.patience.answer =
+          isSlow ? left : isAway ? policy.answerAfterwards : policy.answer
         if isSlow { request.patience.flow = left }
         let response = try connections.perform(request, receive: receive, isStopped: isStopped)
         note(response)
@@ -239,7 +247,8 @@ package final class S3Client: Sendable {
     let text = S3Signature.text(of: query)
     return HTTPRequest(
       method: method, url: root.base + path + (text.isEmpty ? "" : "?\(text)"),
-      headers: headers + added, body: content.body)
+      // As it was signed: libcurl would write some addresses in another way.
+      headers: headers + [("host", root.host)] + added, body: content.body)
   }
 
   private func full(_ key: String) -> String {

@@ -6,9 +6,14 @@ struct S3Error: Error, Equatable {
   /// As in the answer's `Code`; empty if it has none.
   var code: String
   var message: String
+  /// Where the server says that it is to be asked instead.
+  var redirection: String?
 
   init(_ response: HTTPResponse) {
     status = response.status
+    if (301...308).contains(status) {
+      redirection = response.headers["location"].map(Self.shortened)
+    }
     // A server between here and the store answers in HTML.
     let document = try? XMLDocument(response.body)
     code = Self.shortened(document?.text("Error/Code") ?? "")
@@ -77,6 +82,18 @@ struct S3Error: Error, Equatable {
     status == 400 && ["XAmzContentSHA256Mismatch", "BadDigest", "InvalidDigest"].contains(code)
   }
 
+  /// What an answer means that says nothing else.
+  private static func advice(on status: Int, _ redirection: String?) -> String {
+    switch status {
+    case 301...308:
+      let place = redirection.map { " to “\($0)”" } ?? ""
+      return "It redirects\(place): correct endpoint= after the bucket's name in the configuration."
+    case 413:
+      return "A server in front of the store takes no request of this size: raise its limit."
+    default: return ""
+    }
+  }
+
   /// What the store said, and what to do, as sentences.
   ///
   /// - Parameters:
@@ -97,16 +114,28 @@ struct S3Error: Error, Equatable {
         "The access key may not do this: it needs GetObject, PutObject, DeleteObject, ListBucket, "
         + "AbortMultipartUpload and ListBucketMultipartUploads."
     case "RequestTimeTooSkewed":
-      let time = skew.map { " by \(abs($0)) s" } ?? ""
+      // A server between here and the store may have a clock of its own.
+      let time = skew.flatMap { abs($0) < 60 ? nil : " by \(abs($0)) s" } ?? ""
       advice = "This machine's clock differs from the store's\(time): set it right."
+    case "NotImplemented":
+      advice =
+        "It lacks something that a library needs, such as a PUT with a condition (If-None-Match). \(message.sentence)"
     case "ExpiredToken", "InvalidToken": advice = "The session token is not valid any more."
     case "InvalidObjectState": advice = "It is archived: restore it in the store first."
     case "PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException":
       advice = "The bucket is in another region: set region= after its name in the configuration."
-    default: advice = message
+    default: advice = message.isEmpty ? Self.advice(on: status, redirection) : message.sentence
     }
     let answer = code.isEmpty ? "\(status)" : "\(status) \(code)"
     return "The store \(server) answers \(answer) for “\(name)”."
       + (advice.isEmpty ? "" : " \(advice)")
+  }
+}
+
+extension String {
+  /// The text with a full stop, unless it ends with some mark.
+  fileprivate var sentence: String {
+    guard let last, last.isLetter || last.isNumber || last == "\"" else { return self }
+    return self + "."
   }
 }
