@@ -1,5 +1,6 @@
 import Files
 import Fixtures
+import Foundation
 import Glibc
 import PipelineModel
 import PostgreSQL
@@ -112,32 +113,75 @@ struct ManifestCopyTests {
     try workspace.expectSound()
   }
 
-  @Test("An older manifest never takes the place of a copy that has more, even once it is longer")
+  @Test(
+    "An older manifest never takes the place of a copy that has more, and nothing is recorded with it"
+  )
   func older() throws {
     try put(0..<2, into: workspace)
     try workspace.json("run")
-    let old = try own(workspace)
+    try FileManager.default.copyItem(
+      atPath: workspace.library.description, toPath: workspace.root.appending("backup").description)
     try put(2..<4, into: workspace)
     try workspace.json("run")
     let copies = try bucket.manifest()
-    // As after a backup was put back: manifest and catalog of before.
-    try workspace.write(old, to: BytePath("library/manifest/\(Self.first)"))
-    try workspace.json("rebuild-catalog")
+    // As a backup is put back, with manifest and catalog of before.
+    try lose(workspace)
+    try restore("backup")
     try put(8..<9, into: workspace)
-    let run = try workspace.run("run")
-    #expect(run.exitCode == 0 && run.errors.contains("pipeline restore-library"), "\(run)")
-    #expect(try bucket.manifest() == copies)
-    // Nor when it has grown beyond that.
-    try put(20..<30, into: workspace)
-    let grown = try workspace.run("run")
-    #expect(grown.exitCode == 0 && grown.errors.contains("pipeline restore-library"), "\(grown)")
-    #expect(try own(workspace).count > copies[Self.first]?.count ?? .max)
-    #expect(try bucket.manifest() == copies)
-    let watch = try workspace.program.start(["watch"])
+    for words: [BytePath] in [
+      ["run"], ["rebuild-catalog"], ["watch"], ["tag", "name:0.txt", "+x"],
+    ] {
+      let refused = try workspace.program.run(words)
+      #expect(
+        refused.exitCode == 1 && refused.errors.contains("pipeline restore-library"),
+        "\(words) \(refused)")
+    }
+    #expect(try bucket.manifest() == copies && workspace.files(below: "inbox") == ["8.txt"])
+    #expect(try workspace.assets().count == 2)
+    // What the bucket has is the library.
+    try lose(workspace, as: "older")
+    try workspace.json("restore-library")
+    try workspace.json("rebuild-catalog")
+    #expect(try workspace.json("run").summary["imported"] == 1)
+    #expect(try workspace.assets().count == 5)
+    try workspace.expectSound()
+    // Or the older one is, if somebody says so.
+    try lose(workspace, as: "newer")
+    try restore("older")
+    for name in try bucket.manifest().keys { try bucket.remove("manifest/\(name)") }
     try put(9..<10, into: workspace)
-    try watch.wait(for: "the import") { try workspace.assets().count == 14 }
-    watch.signal(SIGTERM)
-    _ = try watch.wait(within: 30)
+    #expect(try workspace.json("run").summary["imported"] == 1)
+    #expect(try bucket.manifest() == [Self.first: own(workspace)])
+  }
+
+  /// Puts a folder into the library's place.
+  private func restore(_ name: BytePath) throws {
+    let root = try Descriptor.openFolder(workspace.root)
+    try root.rename(name, to: root, as: "library")
+  }
+
+  @Test("An older manifest is noticed also where it has grown beyond the copy")
+  func grown() throws {
+    try put(0..<2, into: workspace)
+    try workspace.json("run")
+    try FileManager.default.copyItem(
+      atPath: workspace.library.description, toPath: workspace.root.appending("backup").description)
+    try put(2..<3, into: workspace)
+    try workspace.json("run")
+    let copies = try bucket.manifest()
+    try lose(workspace)
+    try restore("backup")
+    // With the store away, nothing can be compared, or imported; tags are recorded.
+    var away = workspace.program
+    away.environment["AWS_ENDPOINT_URL"] = "http://127.0.0.1:1"
+    away.environment["AWS_ENDPOINT_URL_S3"] = "http://127.0.0.1:1"
+    let id = BytePath(try #require(try workspace.assets().first?["id"]?.string))
+    let tagged = try away.run(["tag", id] + (0..<20).map { BytePath("+tag \($0)") })
+    #expect(tagged.exitCode == 0, "\(tagged)")
+    #expect(try own(workspace).count > copies[Self.first]?.count ?? .max)
+    let refused = try workspace.run("run")
+    #expect(
+      refused.exitCode == 1 && refused.errors.contains("pipeline restore-library"), "\(refused)")
     #expect(try bucket.manifest() == copies)
   }
 
@@ -212,5 +256,28 @@ struct ManifestCopyTests {
     #expect(try workspace.assets().count == 4)
     try workspace.json("run")
     try workspace.expectSoundLibrary()
+    // Should the lost machine come back, it neither records anything nor takes the catalog.
+    let recorded = try facts(workspace)
+    try lose(workspace, as: "next")
+    let root = try Descriptor.openFolder(workspace.root)
+    try root.rename("lost again", to: root, as: "library")
+    for verb: BytePath in ["run", "rebuild-catalog"] {
+      let refused = try workspace.run(verb)
+      #expect(refused.exitCode == 1 && refused.errors.contains("another machine"), "\(refused)")
+    }
+    try lose(workspace, as: "lost again")
+    try root.rename("next", to: root, as: "library")
+    #expect(try facts(workspace) == recorded)
+    #expect(try workspace.json("run").summary["imported"] == 0)
+    // While one works with the library's folder, that is not lost.
+    let watch = try workspace.program.start(["watch", "--json"])
+    try watch.wait(for: "its place") {
+      try shared.count("participant WHERE taker AND state = 'active'") == 1
+    }
+    try shared.configure("other.json", library: "other", stages: Self.identify)
+    let refused = try workspace.run("restore-library", "--config", "other.json")
+    #expect(refused.exitCode == 11 && refused.errors.contains("not lost"), "\(refused)")
+    watch.signal(SIGTERM)
+    #expect(try watch.wait(within: 30).exitCode == 143)
   }
 }

@@ -175,6 +175,16 @@ package final class Manifest: Sendable {
     }
   }
 
+  /// The inode of the last segment's file, which is another one after a restore; `nil` without any.
+  package func inode() throws(ManifestError) -> UInt64? {
+    guard let number = try Self.segmentNumbers(in: folder).last else { return nil }
+    do throws(FileError) {
+      return try folder.status(of: ManifestSegment.name(of: number)).identity.inode
+    } catch {
+      throw ManifestError(error)
+    }
+  }
+
   /// Reads a segment as far as it was durable then; it may have grown since.
   package func read(_ segment: Segment) throws(FileError) -> [UInt8] {
     let file = try Descriptor.open(segment.name, in: folder, flags: O_RDONLY | O_NOFOLLOW)

@@ -27,7 +27,8 @@ package struct RemoteImport: Codable, Hashable, Sendable {
   package static let absence = IngestError(
     .store,
     "Nothing can be recorded, because no process has the library's lock: `pipeline watch` has to run on the "
-      + "machine with the library's own folder. Files stay in their sources until then.")
+      + "machine with the library's own folder. Until then nothing changes, and files stay in "
+      + "their sources.")
 
   /// Why a request is not waited for.
   package static let stopped = IngestError(

@@ -110,19 +110,23 @@ package final class IngestLibrary: ImportingLibrary {
   private static let copied = "manifest.copied"
 
   /// The copies of the manifest beside originals in a bucket.
-  private func manifestCopies() throws(CatalogError) -> ManifestCopies? {
+  ///
+  /// - Throws: `IngestError` of code `catalog` if they have facts that the manifest lacks; asked only where the manifest
+  ///   is not the file that was copied last, as after a restore.
+  private func manifestCopies() throws -> ManifestCopies? {
     guard let store = originals as? BucketStore else { return nil }
     // The place is a part, because another one has none of them.
-    let prefix = "\(store.bucket.location.name) "
-    let noted = try catalog.setting(Self.copied).flatMap { text in
-      text.hasPrefix(prefix) ? Int64(text.dropFirst(prefix.count)) : nil
+    let place = store.bucket.location.name
+    let noted = try catalog.setting(Self.copied).flatMap { CopiedManifest($0, in: place) }
+    let copies = ManifestCopies(
+      of: manifest, to: store.bucket.location, identity: marker.library,
+      copied: noted?.sequence ?? 0, isStopped: isStopped
+    ) { [catalog, manifest] sequence in
+      let copied = CopiedManifest(sequence: sequence, inode: try manifest.inode())
+      try catalog.set(Self.copied, to: copied.text(in: place))
     }
-    return ManifestCopies(
-      of: manifest, to: store.bucket.location, identity: marker.library, copied: noted ?? 0,
-      isStopped: isStopped
-    ) { [catalog] sequence in
-      try catalog.set(Self.copied, to: "\(prefix)\(sequence)")
-    }
+    if try noted?.inode != manifest.inode() { try copies.comparison.compareIfPossible() }
+    return copies
   }
 
   /// Names the bucket of originals in a catalog that other machines reach.
@@ -278,5 +282,31 @@ package final class IngestLibrary: ImportingLibrary {
       case .database: return try Catalog.create(at: place, libraryID: found.marker.library)
       }
     }
+  }
+}
+
+/// What the catalog notes of the manifest's copies in a bucket.
+private struct CopiedManifest {
+  /// The last fact that was copied.
+  let sequence: Int64
+  /// The inode of its segment; `nil` if there was none, or an older version has noted it.
+  let inode: UInt64?
+
+  init(sequence: Int64, inode: UInt64?) {
+    self.sequence = sequence
+    self.inode = inode
+  }
+
+  /// Reads what was noted of a place; `nil` if that is about another one.
+  init?(_ text: String, in place: String) {
+    guard text.hasPrefix("\(place) ") else { return nil }
+    let numbers = text.dropFirst(place.utf8.count + 1).split(separator: " ")
+    guard let sequence = numbers.first.flatMap({ Int64($0) }) else { return nil }
+    self.sequence = sequence
+    inode = numbers.dropFirst().first.flatMap { UInt64($0) }
+  }
+
+  func text(in place: String) -> String {
+    (["\(place)", "\(sequence)"] + (inode.map { ["\($0)"] } ?? [])).joined(separator: " ")
   }
 }

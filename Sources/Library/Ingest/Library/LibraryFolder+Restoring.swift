@@ -34,7 +34,7 @@ extension LibraryFolder {
     guard let library = try bucket.owner() else {
       throw refusal(location, "has no library.json, so no library keeps its originals there")
     }
-    let copies = try ManifestCopies.list(in: bucket).sorted { $0.key < $1.key }
+    let copies = try ManifestComparison.sizes(in: bucket).sorted { $0.key < $1.key }
     guard !copies.isEmpty else {
       throw refusal(location, "has no copy of a manifest: restore the library from a backup")
     }

@@ -13,6 +13,8 @@ import Synchronization
 /// whole, up to its last durable fact; none is replaced by one that lacks something of it.
 final class ManifestCopies: Sendable {
   private let manifest: Manifest
+  /// Asks what the bucket has.
+  let comparison: ManifestComparison
   private let bucket: OwnedBucket
   private let note: @Sendable (Int64) throws -> Void
   private let end: CopyDeadline
@@ -58,6 +60,7 @@ final class ManifestCopies: Sendable {
       // At the end there is a little time, whatever was asked.
       end.isOver ?? (isStopped() || CurrentProcess.isAskedToEnd.load(ordering: .relaxed))
     }
+    comparison = ManifestComparison(manifest: manifest, bucket: bucket, identity: identity)
     state = Mutex(State(copied: copied))
     schedule()
   }
@@ -97,6 +100,11 @@ final class ManifestCopies: Sendable {
       state.withLock { $0.hasFailed = false }
     } catch let error as FileError where error.code == .stopped {
       return
+    } catch let refusal as IngestError {
+      state.withLock { state in
+        state.isRefused = true
+        state.warning = refusal.message
+      }
     } catch {
       state.withLock { state in
         if !state.hasFailed {
@@ -109,22 +117,15 @@ final class ManifestCopies: Sendable {
   }
 
   private func copyDifferences() throws {
+    // The place of a library without originals may still be nobody's.
+    let isNew = state.withLock { $0.copied == 0 }
+    if isNew, try bucket.owner() == nil { return }
     try bucket.requireOwn()
+    // Once a process: it alone writes the manifest from then on.
+    var sizes = try state.withLock { $0.sizes } ?? comparison.sizes()
     let (sequence, segments) = try manifest.segments()
-    let known = state.withLock { $0.sizes }
-    var sizes = try known ?? list()
-    let own = Dictionary(uniqueKeysWithValues: segments.map { ($0.name.description, $0.bytes) })
-    if let longer = sizes.first(where: { $0.value > own[$0.key] ?? 0 }) {
-      return refuse(longer.key)
-    }
     for segment in segments where sizes[segment.name.description] != segment.bytes {
       let bytes = try manifest.read(segment)
-      // Once a process: it alone writes the manifest from then on.
-      if known == nil, sizes[segment.name.description] != nil,
-        try !bytes.starts(with: copy(of: segment))
-      {
-        return refuse(segment.name.description)
-      }
       _ = try bucket.client().put(
         .bytes(bytes), as: "\(Self.folder)\(segment.name)", digest: SHA256.digest(of: bytes),
         isNew: false)
@@ -136,38 +137,6 @@ final class ManifestCopies: Sendable {
       state.copied = sequence
     }
     try note(sequence)
-  }
-
-  private func copy(of segment: Manifest.Segment) throws(FileError) -> [UInt8] {
-    var bytes: [UInt8] = []
-    try bucket.client().get("\(Self.folder)\(segment.name)", limit: segment.bytes) {
-      piece throws(FileError) in bytes.append(contentsOf: piece)
-    }
-    return bytes
-  }
-
-  private func refuse(_ name: String) {
-    state.withLock { state in
-      state.isRefused = true
-      state.warning =
-        "“\(bucket.path("\(Self.folder)\(name)").printable)” has facts that this library's manifest lacks, as after an "
-        + "older backup was put back. Nothing is copied over it. `pipeline restore-library` makes a library of what the "
-        + "bucket has, in a new folder; to keep this one instead, move “\(bucket.path(Self.folder).printable)” away."
-    }
-  }
-
-  private func list() throws(FileError) -> [String: Int] {
-    try Self.list(in: bucket)
-  }
-
-  /// Returns the sizes of the copies in a bucket by name.
-  static func list(in bucket: OwnedBucket) throws(FileError) -> [String: Int] {
-    var sizes: [String: Int] = [:]
-    try bucket.client().list(folder) { entry throws(FileError) in
-      let name = String(entry.key.dropFirst(folder.count))
-      if Manifest.isSegment(BytePath(name)) { sizes[name] = entry.size }
-    }
-    return sizes
   }
 }
 

@@ -84,7 +84,7 @@ package final class Workplace {
   }
 
   /// The setting that names the bucket of the library's originals.
-  static let originalsPlace = "originals.place"
+  package static let originalsPlace = "originals.place"
 
   /// Refuses another bucket than the library's, which nothing else shows as long as it has no original.
   ///

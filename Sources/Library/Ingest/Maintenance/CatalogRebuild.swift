@@ -18,9 +18,16 @@ package struct CatalogRebuild {
 
   /// Replays the whole manifest into a new catalog, then replaces the old one.
   ///
-  /// - Parameter progress: called with the number of facts read, and their total.
-  package func run(progress: @escaping (Int64, Int64) -> Void = { _, _ in }) throws -> Result {
+  /// - Parameters:
+  ///   - progress: called with the number of facts read, and their total.
+  ///   - isStopped: called while the bucket is asked.
+  /// - Throws: `IngestError` of code `manifest` if the bucket has a manifest with facts that this one lacks.
+  package func run(
+    progress: @escaping (Int64, Int64) -> Void = { _, _ in },
+    isStopped: @escaping @Sendable () -> Bool = { false }
+  ) throws -> Result {
     try library.prepareFolders()
+    try library.compareManifestCopies(isStopped: isStopped)
     let lock = try CatalogFolder(of: library).claim()
     return try withExtendedLifetime(lock) {
       var former = try CatalogDraft(of: library, named: "catalog-rebuilt.sqlite").make {
@@ -48,6 +55,8 @@ package struct CatalogRebuild {
     let manifest = try library.openManifest()
     let facts = manifest.lastSequence
     try Replay(catalog: catalog, manifest: manifest) { progress($0, facts) }.run()
+    // Otherwise a manifest of another history, which is longer, would be replayed from here on.
+    try HistoryMark(catalog: catalog, manifest: manifest).note()
     try RebuiltCatalog(catalog).note(at: .now)
   }
 }

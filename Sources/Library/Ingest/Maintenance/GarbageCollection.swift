@@ -109,12 +109,7 @@ package struct GarbageCollection {
           + "message says which. Mount its disk, or make room, and collect garbage again.")
       return garbage
     }
-    // Nothing is stored meanwhile: this process holds the library's lock, and imports wait.
-    do throws(FileError) {
-      garbage.files += try library.originals.removeRemnants()
-    } catch {
-      report.warning("\(error.message) The next garbage collection tries again.")
-    }
+    try removeRemnantsOfOriginals(&garbage)
     try removeRemnantsOfRenditions(&garbage)
     try removeOriginals(survey, isStopped: isStopped, garbage: &garbage)
     return garbage
@@ -126,6 +121,17 @@ package struct GarbageCollection {
     where try !library.reader.hasRenditionFiles(below: bucket.place) {
       // It may never have been there, or be gone for good.
       if (try? bucket.isEmpty()) == true { try library.forget(bucket) }
+    }
+  }
+
+  /// Removes what was not stored completely, and ends uploads that nobody goes on with.
+  private func removeRemnantsOfOriginals(_ garbage: inout Garbage) throws {
+    // This process holds the library's lock, so imports wait; but machines that join store without it.
+    if library.originals is BucketStore, try library.catalog.hasCompany() { return }
+    do throws(FileError) {
+      garbage.files += try library.originals.removeRemnants()
+    } catch {
+      report.warning("\(error.message) The next garbage collection tries again.")
     }
   }
 

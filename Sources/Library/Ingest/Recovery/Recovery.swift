@@ -20,8 +20,8 @@ struct Recovery {
         .catalog,
         "The catalog contains \(position) facts, the manifest only "
           + "\(library.manifest.lastSequence): the manifest was cut or restored from an older "
-          + "backup. Restore the newer manifest, or run `pipeline rebuild-catalog` to follow the "
-          + "older one.",
+          + "backup, or another machine has taken this one's place; then do nothing here. Restore "
+          + "the newer manifest, or run `pipeline rebuild-catalog` to follow the older one.",
         path: library.layout.catalog)
     }
     let open = try replay().run()

@@ -197,8 +197,9 @@ struct HistoryMark {
     throw IngestError(
       .catalog,
       "The catalog “\(catalog.path.printable)” is of another history than the manifest: fact "
-        + "\(mark.sequence) is not the one it recorded. Perhaps the library was restored from an "
-        + "older backup and used since. `pipeline rebuild-catalog` follows the manifest.",
+        + "\(mark.sequence) is not the one it recorded. If another machine has taken this one's place, do nothing "
+        + "here. If the library was restored from an older backup and used since, `pipeline rebuild-catalog` "
+        + "follows the manifest.",
       path: catalog.path)
   }
 

@@ -17,6 +17,11 @@ package struct LibraryParticipants {
     return try reader.participants()
   }
 
+  /// The process that has the library's lock; `nil` if there is none.
+  package func holder() throws -> ParticipantRecord? {
+    try all().first { $0.isTaker && $0.isLive }
+  }
+
   /// Tells processes to end what they have begun, and to claim nothing more.
   ///
   /// - Parameter name: the name of their machine, or the ID of one.

@@ -2,6 +2,7 @@ import Configuration
 import Ingest
 import LibrarySession
 import PipelineModel
+import Records
 
 /// `pipeline restore-library`: makes the library's folder again from its bucket.
 enum RestoreLibraryVerb: Verb {
@@ -24,6 +25,14 @@ enum RestoreLibraryVerb: Verb {
       throw UsageError(
         "This machine joins a library, so another one has its folder. To take its place, remove \"joins\" from "
           + "pipeline.json, and end the other one for good.", verb: name)
+    }
+    // Without its database, or before that is made again, nobody works.
+    if let holder = try? LibraryParticipants(context.search).holder() {
+      throw IngestError(
+        .locked,
+        "`\(holder.verb)` on \(holder.node) (process \(holder.process)) works with the library's folder, so that is "
+          + "not lost; nothing was done. To take that machine's place, end its processes for good first."
+      )
     }
     let signals = SignalHandler.shared
     signals.listen()
