@@ -402,7 +402,7 @@ struct JoinedTests {
   }
 
   @Test(
-    "After five minutes without the server, what joined and work go on by themselves, and have been quiet",
+    "After five minutes without the server, watch, what joined and work go on by themselves, and have been quiet",
     .enabled(if: FaultSelection.isFull, "five minutes"), .timeLimit(.minutes(20)))
   func longAbsence() throws {
     let server = try PostgreSQLServer()

@@ -39,13 +39,28 @@ struct DatabaseCheck: DoctorCheck {
   private func joined(_ setup: LibrarySetup) -> [Finding] {
     do throws(CatalogError) {
       _ = try Catalog.requireLibraryID(of: setup.layout.catalogPlace)
-      return []
+      return try otherPlace(setup)
     } catch {
       return [
         Finding(
           "database", .failed, error.message, advice: "Until then this machine does nothing.")
       ]
     }
+  }
+
+  /// The finding for a machine whose configuration has originals elsewhere than the library.
+  private func otherPlace(_ setup: LibrarySetup) throws(CatalogError) -> [Finding] {
+    let reader = try CatalogReader.open(at: setup.layout.catalogPlace, immutable: false)
+    defer { try? reader.close() }
+    let own = setup.configuration.originals?.name
+    guard let place = try reader.setting(Workplace.originalsPlace), place != own else { return [] }
+    return [
+      Finding(
+        "originals", .failed,
+        "The library's originals are in “\(place)”, and the configuration "
+          + (own.map { "has them in “\($0)”." } ?? "names no bucket."),
+        advice: "Correct \"originals\". Until then this machine does nothing.")
+    ]
   }
 
   private func problems(of server: CatalogServer, _ site: DoctorSite) -> [Finding] {

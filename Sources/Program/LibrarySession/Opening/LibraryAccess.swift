@@ -69,6 +69,7 @@ package struct LibraryAccess {
     output: any SessionOutput, signals: SignalHandler = .shared
   ) throws {
     try perform { locked in
+      signals.listen()
       let library = try IngestLibrary(
         locked.library.found, lock: locked.lock, reserve: locked.library.setup.reserve(),
         report: RunReport(output)

@@ -3,6 +3,7 @@ import Configuration
 import Engine
 import Ingest
 import PipelineModel
+import PipelinePlugin
 import PluginHost
 import Records
 import Renditions
@@ -16,6 +17,8 @@ final class OwnStages {
   private let report: RunReport
   /// Why stages are not worked on here, as last told.
   private var refusals: [String: String] = [:]
+  /// What others were told.
+  private var told: [String: String] = [:]
 
   init(_ plan: StagePlan, catalog: Catalog, workplace: Workplace, report: RunReport) {
     self.plan = plan
@@ -49,7 +52,12 @@ final class OwnStages {
       now[stage.name] = refusal
     }
     let changed = now.filter { refusals[$0.key] != $0.value }
-    if now != refusals { try catalog.tellHeldStages(now) }
+    var all = now
+    for stage in plan.stages {
+      if let fault = stage.fault, all[stage.name] == nil { all[stage.name] = fault.reason }
+    }
+    if all != told { try catalog.tellHeldStages(all) }
+    told = all
     refusals = now
     for stage in plan.stages {
       guard let reason = changed[stage.name] else { continue }

@@ -71,7 +71,9 @@ enum NodesVerb: Verb {
     let sources = participant.sources.map { "It takes files from the shared source “\($0)”." }
     let stages = participant.heldStages.sorted { $0.key < $1.key }
       .map { "The stage “\($0.key)” is held there: \($0.value)" }
-    return sources + stages
+    let role =
+      participant.isTaker ? ["It has the library's lock, and records what others take."] : []
+    return role + sources + stages
   }
 
   private static func columns(_ participant: ParticipantRecord) -> [String] {
@@ -92,6 +94,7 @@ enum NodesVerb: Verb {
       "renewedAt": .string(participant.renewedAt.rfc3339),
       "jobsRunning": .integer(participant.runningJobs),
       "jobsEnded": .integer(participant.endedJobs),
+      "hasLock": .bool(participant.isTaker && participant.isLive),
       "sources": .array(participant.sources.map { .string($0) }),
       "heldStages": .object(participant.heldStages.mapValues { .string($0) }),
     ]

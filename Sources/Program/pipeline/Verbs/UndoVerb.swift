@@ -24,8 +24,8 @@ enum UndoVerb: Verb {
     try context.expectOperands(atMost: 1)
     let isDryRun = context.arguments.has(.dryRun)
     let reading = try ReadingSession(context.search)
-    // A run that was killed counts with all that it took.
-    if !isDryRun { try context.recover() }
+    // The last run counts with all that it took also if it was killed.
+    if !isDryRun, context.arguments.operands.isEmpty { try context.recover() }
     guard let run = try run(context.arguments.operands.first, in: reading.catalog) else {
       return nothing("No run has imported anything yet.", nil, context)
     }
