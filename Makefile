@@ -135,9 +135,10 @@ faults: packages test-packages toolchain ## Inject every fault in full, and prin
 	@umask 022; Tests/faults '$(SWIFT)'
 
 # PIPELINE_ROUNDS and PIPELINE_FILES set how often and how much Tests/cluster disturbs. The packages postgresql-15 and pgbouncer start servers.
-faults-cluster: packages test-packages toolchain ## Kill processes of one library in PostgreSQL and a bucket, and print a line for each fault
+faults-cluster: packages test-packages toolchain ## Kill processes of one library in PostgreSQL and a bucket, print a line for each fault, and test the program with both
 	@Packaging/require-packages postgresql-15 pgbouncer
 	@umask 022; Tests/faults '$(SWIFT)' cluster
+	@$(MAKE) servers
 
 # Inputs differ each time unless PIPELINE_SEED is set.
 fuzz: packages test-packages toolchain ## Feed every prefix of small files, 10,000 damaged ones and 1,000,000 plugin messages
@@ -178,10 +179,11 @@ bench-bucket: packages build ## Measure originals in a bucket of a real S3 serve
 	@Packaging/require-packages curl radosgw ceph-mon ceph-osd ceph-common python3
 	@Benchmarks/bucket '$(RELEASE)'
 
-# Needs 2 GB, and a quarter of an hour; PIPELINE_ROUNDS sets how often each is measured.
-bench-cluster: packages build ## Measure several processes on one catalog in PostgreSQL, beside pgbench and SQLite
-	@Packaging/require-packages postgresql libvips-tools python3
+# Needs 3 GB, and half an hour; PIPELINE_ROUNDS sets how often each is measured with the database.
+bench-cluster: packages build ## Measure several processes on one catalog in PostgreSQL, beside pgbench and SQLite, and buckets beside curl
+	@Packaging/require-packages postgresql libvips-tools python3 curl radosgw ceph-mon ceph-osd ceph-common
 	@Benchmarks/cluster '$(RELEASE)'
+	@Benchmarks/bucket '$(RELEASE)'
 
 # Installs file servers, which their packages start: for a container or a virtual machine. Needs root.
 ways-in: packages build ## Have file servers, gphoto2 and scanimage write into watched folders, and say what was seen

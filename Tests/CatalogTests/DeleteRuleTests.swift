@@ -64,6 +64,31 @@ struct DeleteRuleTests {
       library, "DELETE FROM ledger WHERE id IN (SELECT previous_ledger FROM job)")
   }
 
+  @Test("Old attempts are forgotten, but for the last of each row")
+  func retention() throws {
+    let library = try makeLibrary()
+    let rows = try library.count("SELECT count(*) FROM attempt")
+    for start in [10, 30, 5_000_000] {
+      try library.execute(
+        """
+        INSERT INTO attempt (ledger, runtime, suspect, started_at, ended_at, outcome)
+        SELECT (SELECT min(id) FROM ledger), (SELECT min(id) FROM runtime), FALSE, \(start), \(start + 1), 'failed'
+        """)
+    }
+    func forget(before time: Int64) throws {
+      #expect(
+        try library.catalog.forgetAttempts(before: Timestamp(microseconds: time), after: 0) == nil)
+    }
+    let first = try library.count("SELECT min(started_at) FROM attempt")
+    try forget(before: Int64(first))
+    #expect(try library.count("SELECT count(*) FROM attempt") == rows + 3)
+    // Whatever comes after these, they are looked at: the numbers of clocks that were wrong grow, too.
+    try forget(before: .max)
+    #expect(try library.count("SELECT count(*) FROM attempt") == rows)
+    #expect(try library.count("SELECT count(DISTINCT ledger) FROM attempt") == rows)
+    #expect(try library.count("SELECT count(*) FROM attempt WHERE ended_at = 5000001") == 1)
+  }
+
   @Test("Cascades: jobs, and the rows of the asset's scope, go with their asset")
   func assetCascades() throws {
     let library = try makeLibrary()

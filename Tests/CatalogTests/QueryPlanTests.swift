@@ -171,6 +171,7 @@ struct QueryPlanTests {
     _ = try catalog.removeUnnamedBytes(after: nil, limit: 9)
     try library.execute("INSERT INTO setting VALUES ('\(Setting.lostRenditions)', '')")
     _ = try catalog.remakeLostRenditions()
+    _ = try catalog.forgetAttempts(before: Timestamp(microseconds: .max), after: 0)
   }
 
   private static func done(_ job: ClaimedJob, path: String?) -> Completion {

@@ -88,6 +88,7 @@ package struct GarbageCollection {
       try DiscardedFiles(library: library).remove()
       report.stillWorking()
     }
+    try forgetAttempts(isStopped: isStopped)
     // Includes those listed by a process that was killed before it removed them.
     try DiscardedFiles(library: library).remove()
     do {
@@ -113,6 +114,19 @@ package struct GarbageCollection {
     try removeRemnantsOfRenditions(&garbage)
     try removeOriginals(survey, isStopped: isStopped, garbage: &garbage)
     return garbage
+  }
+
+  /// For how long each attempt at a job is known.
+  private static let retention: Int64 = 90 * 24 * 3600 * 1_000_000
+
+  /// Forgets old attempts at jobs, but for the last of each.
+  private func forgetAttempts(isStopped: () -> Bool) throws {
+    let time = Timestamp(microseconds: Timestamp.now.microseconds - Self.retention)
+    var last: Int64? = 0
+    while !isStopped(), let start = last {
+      last = try library.catalog.forgetAttempts(before: time, after: start)
+      report.stillWorking()
+    }
   }
 
   /// Forgets former places of renditions that have none any more.
