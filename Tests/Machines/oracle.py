@@ -154,6 +154,7 @@ class Oracle:
     def nobody(self):
         """D9: nobody is taken to be at work, and nothing runs."""
         self.expect_none("D9", "pipeline.participant WHERE state NOT IN ('ended', 'expired')", "live participants")
+        self.expect_none("D9", "pipeline.request", "requests of other machines")
         self.expect_none("D9", "pipeline.ledger WHERE state IN ('running', 'ready', 'waiting')", "rows that are due")
 
     def copies(self):

@@ -34,6 +34,31 @@ struct ParticipantTests: ParticipantSuite {
     try library.close()
   }
 
+  @Test("A program that is older than the catalog by now is refused, and changes nothing")
+  func olderProgram() throws {
+    let library = try makeLibrary(assets: 1...2)
+    let beside = try openBeside(library)
+    let jobs = try beside.claim(stage: "identify", limit: 1, suspects: false)
+    #expect(jobs.count == 1)
+    try execute("UPDATE pipeline.schema_version SET version = version + 1", library)
+    func refuses(_ body: () throws -> Void) {
+      let error = #expect(throws: CatalogError.self, performing: body)
+      #expect(error?.code == .newerVersion, "\(String(describing: error))")
+    }
+    refuses { _ = try beside.claim(stage: "identify", limit: 1, suspects: false) }
+    refuses { try complete(jobs, beside) }
+    refuses { _ = try library.catalog.retry(assets: [Samples.id(1)]) }
+    refuses { _ = try openBeside(library) }
+    refuses { try library.read { _ in } }
+    try execute("UPDATE pipeline.schema_version SET version = version - 1", library)
+    // What it had claimed is as it was, and it goes on.
+    try complete(jobs, beside)
+    #expect(try library.catalog.backlog()["identify"] == [.done: 1, .ready: 1])
+    try beside.close()
+    #expect(try library.integrity() == "ok")
+    try library.close()
+  }
+
   @Test("Processes that claim and complete at once never get the same row, and count right")
   func atOnce() throws {
     let library = try makeLibrary(assets: 1...300)
