@@ -82,7 +82,6 @@ struct DeleteRuleTests {
     let first = try library.count("SELECT min(started_at) FROM attempt")
     try forget(before: Int64(first))
     #expect(try library.count("SELECT count(*) FROM attempt") == rows + 3)
-    // Whatever comes after these, they are looked at: the numbers of clocks that were wrong grow, too.
     try forget(before: .max)
     #expect(try library.count("SELECT count(*) FROM attempt") == rows)
     #expect(try library.count("SELECT count(DISTINCT ledger) FROM attempt") == rows)

@@ -96,6 +96,15 @@ struct JoinedTests {
     let path = workspace.root.appending("from-second").description
     let checked = try workspace.run("doctor", "--config", "second.json")
     #expect(checked.output.contains("“\(path)” can be read and emptied"), "\(checked.output)")
+    try bench.shared.configure(
+      "lost.json", library: "second", stages: [Self.identify],
+      [
+        "node": ["name": "second", "joins": true],
+        "originals": .string("\(try #require(workspace.bucket).location)-other"),
+      ])
+    let other = try workspace.run("doctor", "--config", "lost.json")
+    #expect(
+      other.exitCode == 3 && other.output.contains("The library's originals are in"), "\(other)")
     #expect(assets.allSatisfy { $0["source"]?.string == "//second\(path)" }, "\(assets[0])")
     // The same bytes once more, and a folder that stays as it is.
     try bench.put(["again.txt"], text: "second 3.txt")
@@ -348,6 +357,23 @@ struct JoinedTests {
     try bench.end(watch)
     #expect(try bench.workspace.files(below: "library/originals").count == 1)
     try bench.expectSound()
+  }
+
+  @Test("Uploads that others may be making are left alone by gc, and ended once nobody is there")
+  func uploads() throws {
+    let bench = try Bench()
+    let bucket = try #require(bench.workspace.bucket)
+    let key = "originals/ab/" + String(repeating: "ab", count: 32)
+    try bucket.beginUpload(of: key)
+    let joined = try bench.workspace.program.start(["watch", "--json", "--config", "second.json"])
+    try joined.wait(for: "its place") {
+      try bench.shared.count("participant WHERE node = 'second' AND state = 'active'") == 1
+    }
+    try bench.workspace.json("gc", "--yes")
+    #expect(try bucket.uploads() == 1)
+    try bench.end(joined)
+    try bench.workspace.json("gc", "--yes")
+    #expect(try bucket.uploads() == 0)
   }
 
   @Test("A machine that joins goes on by itself when the database is back")

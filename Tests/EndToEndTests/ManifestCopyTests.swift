@@ -154,6 +154,27 @@ struct ManifestCopyTests {
     #expect(try bucket.manifest() == [Self.first: own(workspace)])
   }
 
+  @Test("A machine whose place another one has taken imports nothing, also with its own catalog")
+  func replaced() throws {
+    try put(0..<2, into: workspace)
+    try workspace.json("run")
+    try lose(workspace, as: "first")
+    try workspace.json("restore-library")
+    try workspace.json("rebuild-catalog")
+    try put(2..<3, into: workspace)
+    try workspace.json("run")
+    let copies = try bucket.manifest()
+    try lose(workspace, as: "second")
+    try restore("first")
+    let before = try own(workspace)
+    try put(8..<9, into: workspace)
+    let refused = try workspace.run("run")
+    #expect(
+      refused.exitCode == 1 && refused.errors.contains("another machine"), "\(refused)")
+    #expect(try workspace.files(below: "inbox") == ["8.txt"] && own(workspace) == before)
+    #expect(try bucket.manifest() == copies)
+  }
+
   /// Puts a folder into the library's place.
   private func restore(_ name: BytePath) throws {
     let root = try Descriptor.openFolder(workspace.root)

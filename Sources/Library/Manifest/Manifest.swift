@@ -175,6 +175,18 @@ package final class Manifest: Sendable {
     }
   }
 
+  /// Waits until the last segment is on disk, with what a killed process may have left of a line: what is copied
+  /// elsewhere must not be longer than the file after a power loss.
+  package func sync() throws(ManifestError) {
+    guard let number = try Self.segmentNumbers(in: folder).last else { return }
+    do throws(FileError) {
+      let name = ManifestSegment.name(of: number)
+      try Descriptor.open(name, in: folder, flags: O_RDONLY | O_NOFOLLOW).sync()
+    } catch {
+      throw ManifestError(error)
+    }
+  }
+
   /// The inode of the last segment's file, which is another one after a restore; `nil` without any.
   package func inode() throws(ManifestError) -> UInt64? {
     guard let number = try Self.segmentNumbers(in: folder).last else { return nil }

@@ -44,7 +44,8 @@ package final class S3Client: Sendable {
     package var memory = Duration.seconds(10)
     /// How long an answer may take to begin.
     package var answer = Duration.seconds(60)
-    /// The same while a request was given up before: many would otherwise wait in turn for a server that says nothing.
+    /// The same for small requests if one was given up just before: many would otherwise wait in turn for a server that
+    /// says nothing.
     package var answerAfterwards = Duration.seconds(5)
     /// How long the end of an upload in parts, or a copy, may take with all tries: servers may say
     /// nothing for minutes, or a space now and then.
@@ -174,8 +175,10 @@ package final class S3Client: Sendable {
         let credentials = credentials.withLock { $0 }
         var request = request(method, key, query, headers, content, payload, credentials)
         let left = deadline - ContinuousClock().now
+        // What was sent may still be on its way when libcurl has the last of it.
+        let isShort = isAway && request.body.count <= 64 << 10
         request.patience.answer =
-          isSlow ? left : isAway ? policy.answerAfterwards : policy.answer
+          isSlow ? left : isShort ? policy.answerAfterwards : policy.answer
         if isSlow { request.patience.flow = left }
         let response = try connections.perform(request, receive: receive, isStopped: isStopped)
         note(response)

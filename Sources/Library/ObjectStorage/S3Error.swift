@@ -86,8 +86,10 @@ struct S3Error: Error, Equatable {
   private static func advice(on status: Int, _ redirection: String?) -> String {
     switch status {
     case 301...308:
-      let place = redirection.map { " to “\($0)”" } ?? ""
-      return "It redirects\(place): correct endpoint= after the bucket's name in the configuration."
+      guard let redirection else {
+        return "It redirects, without saying where: correct the endpoint or the region."
+      }
+      return "It redirects to “\(redirection)”: correct the endpoint."
     case 413:
       return "A server in front of the store takes no request of this size: raise its limit."
     default: return ""
@@ -119,7 +121,8 @@ struct S3Error: Error, Equatable {
       advice = "This machine's clock differs from the store's\(time): set it right."
     case "NotImplemented":
       advice =
-        "It lacks something that a library needs, such as a PUT with a condition (If-None-Match). \(message.sentence)"
+        "It lacks something that a library needs, such as a PUT with a condition (If-None-Match)."
+        + (message.isEmpty ? "" : " \(message.sentence)")
     case "ExpiredToken", "InvalidToken": advice = "The session token is not valid any more."
     case "InvalidObjectState": advice = "It is archived: restore it in the store first."
     case "PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException":

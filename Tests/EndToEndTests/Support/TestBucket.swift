@@ -2,9 +2,10 @@ import Files
 import Fixtures
 import Foundation
 import Hashing
-import ObjectStorage
 import PipelineModel
 import Testing
+
+@testable import ObjectStorage
 
 /// A place in a bucket of a real S3 server, for the originals of a workspace.
 ///
@@ -54,6 +55,19 @@ struct TestBucket {
     var keys: [String] = []
     try client.list("") { entry throws(FileError) in keys.append(entry.key) }
     return try Dictionary(uniqueKeysWithValues: keys.map { ($0, try read($0)) })
+  }
+
+  /// Begins an upload in parts, as a process does that is then killed.
+  func beginUpload(of key: String) throws {
+    _ = try client.document(
+      "POST", key: key, query: ["uploads": ""], root: "InitiateMultipartUploadResult")
+  }
+
+  /// How many uploads were begun and not ended.
+  func uploads() throws -> Int {
+    let root = "ListMultipartUploadsResult"
+    let query = ["uploads": "", "prefix": client.object(of: "")]
+    return try client.document("GET", query: query, root: root).groups("\(root)/Upload").count
   }
 
   // MARK: The copy of the manifest

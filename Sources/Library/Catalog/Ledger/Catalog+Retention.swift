@@ -16,11 +16,6 @@ extension Catalog {
   ) throws(CatalogError) -> Int64? {
     try write { (writer) throws(CatalogError) in
       let connection = writer.connection
-      let oldest = try connection.first(
-        "SELECT started_at FROM attempt WHERE id > ? ORDER BY id LIMIT 1", start
-      ) { $0.timestamp(0) }
-      // Numbers grow with the time of the start.
-      guard let oldest, oldest < time else { return nil }
       let end = try connection.first(
         "SELECT id FROM attempt WHERE id > ? ORDER BY id LIMIT 1 OFFSET ?", start, Self.slice - 1
       ) { $0.int64(0) }

@@ -74,6 +74,8 @@ final class ManifestRecords: ImportRecords {
   private var heldPosition: Int64?
   /// Whether a change of the catalog failed whose facts are in the manifest.
   private var lacksFacts = false
+  /// Called before the first import is recorded.
+  var beforeImports: (() throws -> Void)?
 
   var comparesAssets: Bool { false }
 
@@ -83,7 +85,9 @@ final class ManifestRecords: ImportRecords {
   }
 
   func announce(_ intents: [ManifestFact]) throws -> Int64 {
-    try manifest.append(intents) - Int64(intents.count)
+    try beforeImports?()
+    beforeImports = nil
+    return try manifest.append(intents) - Int64(intents.count)
   }
 
   func write(_ facts: [ManifestFact], at time: Timestamp, seen: SeenAssets) throws -> Int64 {

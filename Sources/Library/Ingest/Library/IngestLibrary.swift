@@ -69,11 +69,12 @@ package final class IngestLibrary: ImportingLibrary {
     Self.compareClock(with: newest, report)
     let mark = HistoryMark(catalog: catalog, manifest: manifest)
     try mark.check()
+    try compareManifest()
     try DeletionList(library: self, report: report).complete()
     try Recovery(library: self, report: report).recover()
     try mark.note()
     try notePlaceOfOriginals()
-    copies = try manifestCopies()
+    copies = try manifestCopies(isNew: newest == nil)
     self.report = report
     if mayClaim { claimPlaceOfRenditions() }
   }
@@ -109,24 +110,47 @@ package final class IngestLibrary: ImportingLibrary {
 
   private static let copied = "manifest.copied"
 
-  /// The copies of the manifest beside originals in a bucket.
-  ///
-  /// - Throws: `IngestError` of code `catalog` if they have facts that the manifest lacks; asked only where the manifest
-  ///   is not the file that was copied last, as after a restore.
-  private func manifestCopies() throws -> ManifestCopies? {
+  /// The place of originals in a bucket, and what the catalog notes of the manifest's copies there.
+  private func copiedManifest() throws -> (location: BucketLocation, noted: CopiedManifest?)? {
     guard let store = originals as? BucketStore else { return nil }
     // The place is a part, because another one has none of them.
     let place = store.bucket.location.name
     let noted = try catalog.setting(Self.copied).flatMap { CopiedManifest($0, in: place) }
-    let copies = ManifestCopies(
-      of: manifest, to: store.bucket.location, identity: marker.library,
-      copied: noted?.sequence ?? 0, isStopped: isStopped
+    return (store.bucket.location, noted)
+  }
+
+  /// Compares the manifest with its copies in the bucket: at once if it is not the file that was copied last, as after a
+  /// restore, and otherwise before the first import.
+  ///
+  /// - Throws: `IngestError` of code `catalog` if they have facts that the manifest lacks.
+  private func compareManifest() throws {
+    guard let (location, noted) = try copiedManifest() else { return }
+    let (manifest, identity, isStopped) = (manifest, marker.library, isStopped)
+    let compare = {
+      try ManifestComparison(
+        of: manifest, with: location, identity: identity, within: .seconds(10),
+        isStopped: isStopped
+      ).compareIfPossible(isStopped: isStopped)
+    }
+    if try noted == nil || noted?.inode != manifest.inode() {
+      try compare()
+    } else {
+      journal.beforeImports = compare
+    }
+  }
+
+  /// The copies of the manifest beside originals in a bucket.
+  private func manifestCopies(isNew: Bool) throws -> ManifestCopies? {
+    guard let (location, noted) = try copiedManifest() else { return nil }
+    try manifest.sync()
+    let isSame = try noted?.inode == manifest.inode()
+    return ManifestCopies(
+      of: manifest, to: location, identity: marker.library, isNew: isNew,
+      copied: isSame ? noted?.sequence ?? 0 : 0, isStopped: isStopped
     ) { [catalog, manifest] sequence in
       let copied = CopiedManifest(sequence: sequence, inode: try manifest.inode())
-      try catalog.set(Self.copied, to: copied.text(in: place))
+      try catalog.set(Self.copied, to: copied.text(in: location.name))
     }
-    if try noted?.inode != manifest.inode() { try copies.comparison.compareIfPossible() }
-    return copies
   }
 
   /// Names the bucket of originals in a catalog that other machines reach.

@@ -13,6 +13,9 @@ struct ManifestComparison {
   /// The library's UUID.
   let identity: String
 
+  /// Of the same size, a copy's end is compared.
+  private static let tail = 4096
+
   /// Returns the sizes of the copies by name.
   ///
   /// - Throws: `IngestError` of code `catalog` if one has facts that the manifest lacks; `FileError` if the store can't
@@ -25,30 +28,44 @@ struct ManifestComparison {
       throw refusal(longer.key)
     }
     for segment in segments {
-      guard let size = sizes[segment.name.description], size != segment.bytes else { continue }
-      guard try manifest.read(segment).starts(with: copy(of: segment)) else {
-        throw refusal(segment.name.description)
-      }
+      guard let size = sizes[segment.name.description] else { continue }
+      let isSame = size == segment.bytes
+      // Those before the last one were compared when it was begun.
+      if isSame, segment != segments.last { continue }
+      let start = isSame ? max(0, size - Self.tail) : 0
+      guard
+        try manifest.read(segment).dropFirst(start).starts(with: copy(of: segment, start..<size))
+      else { throw refusal(segment.name.description) }
     }
     return sizes
   }
 
-  /// Compares if the place in the bucket is this library's, and can be asked: otherwise nothing is recorded or copied
+  /// Compares if the place in the bucket is this library's, and can be asked: otherwise nothing is imported or copied
   /// before it is.
   ///
-  /// - Throws: `IngestError` as `sizes`.
-  func compareIfPossible() throws {
+  /// - Throws: `IngestError` as `sizes`; `FileError` of code `stopped` if `isStopped`.
+  func compareIfPossible(isStopped: () -> Bool) throws {
     do {
-      guard try bucket.owner() == identity else { return }
-      _ = try sizes()
-    } catch let error as FileError where error.code != .stopped {
-      return
+      try compare()
+    } catch let error as FileError {
+      // It may also be the end of its time.
+      if error.code == .stopped, isStopped() { throw error }
     }
   }
 
-  private func copy(of segment: Manifest.Segment) throws(FileError) -> [UInt8] {
+  /// Compares if the place in the bucket is this library's.
+  ///
+  /// - Throws: as `sizes`.
+  func compare() throws {
+    if try bucket.owner() == identity { _ = try sizes() }
+  }
+
+  private func copy(
+    of segment: Manifest.Segment, _ range: Range<Int>
+  ) throws(FileError) -> [UInt8] {
     var bytes: [UInt8] = []
-    try bucket.client().get("\(ManifestCopies.folder)\(segment.name)", limit: segment.bytes) {
+    guard !range.isEmpty else { return bytes }
+    try bucket.client().get("\(ManifestCopies.folder)\(segment.name)", range: range) {
       piece throws(FileError) in bytes.append(contentsOf: piece)
     }
     return bytes
@@ -75,14 +92,36 @@ struct ManifestComparison {
   }
 }
 
+extension ManifestComparison {
+  /// - Parameters:
+  ///   - location: where originals are.
+  ///   - time: how long the store may take; a verb that needs no store does not wait for one that is away.
+  init(
+    of manifest: Manifest, with location: BucketLocation, identity: String, within time: Duration,
+    isStopped: @escaping @Sendable () -> Bool
+  ) {
+    let end = ContinuousClock.now + time
+    self.init(
+      manifest: manifest,
+      bucket: OwnedBucket(location, for: "originals", identity: identity) {
+        isStopped() || ContinuousClock.now > end
+      }, identity: identity)
+  }
+}
+
 extension LibraryFolder {
-  /// Refuses a manifest that lacks facts of its copies in the bucket, if the library has one that can be asked.
+  /// Refuses a manifest that lacks facts of its copies in the bucket, if the library has one.
+  ///
+  /// - Throws: `IngestError`; also `FileError` if the store can't be asked and other machines rely on the catalog.
   func compareManifestCopies(isStopped: @escaping @Sendable () -> Bool) throws {
     guard let bucket else { return }
-    let place = OwnedBucket(
-      bucket, for: "originals", identity: marker.library, isStopped: isStopped)
-    try ManifestComparison(
-      manifest: openManifest(), bucket: place, identity: marker.library
-    ).compareIfPossible()
+    let comparison = try ManifestComparison(
+      of: openManifest(), with: bucket, identity: marker.library, within: .seconds(60),
+      isStopped: isStopped)
+    if layout.database == nil {
+      try comparison.compareIfPossible(isStopped: isStopped)
+    } else {
+      try comparison.compare()
+    }
   }
 }

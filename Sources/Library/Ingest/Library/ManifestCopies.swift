@@ -13,8 +13,9 @@ import Synchronization
 /// whole, up to its last durable fact; none is replaced by one that lacks something of it.
 final class ManifestCopies: Sendable {
   private let manifest: Manifest
-  /// Asks what the bucket has.
-  let comparison: ManifestComparison
+  private let comparison: ManifestComparison
+  /// Whether the library has no original yet, so that the place in the bucket may still be nobody's.
+  private let isNew: Bool
   private let bucket: OwnedBucket
   private let note: @Sendable (Int64) throws -> Void
   private let end: CopyDeadline
@@ -42,15 +43,18 @@ final class ManifestCopies: Sendable {
   /// - Parameters:
   ///   - location: where originals are.
   ///   - identity: of the library, its UUID.
+  ///   - isNew: whether the library has no original yet.
   ///   - copied: the last fact that was copied before.
   ///   - isStopped: called several times a second; ends a transfer when it returns true.
   ///   - note: called with the last fact that has been copied.
   init(
-    of manifest: Manifest, to location: BucketLocation, identity: String, copied: Int64,
+    of manifest: Manifest, to location: BucketLocation, identity: String, isNew: Bool,
+    copied: Int64,
     isStopped: @escaping @Sendable () -> Bool, note: @escaping @Sendable (Int64) throws -> Void
   ) {
     self.manifest = manifest
     self.note = note
+    self.isNew = isNew
     let end = CopyDeadline()
     self.end = end
     bucket = OwnedBucket(
@@ -117,8 +121,6 @@ final class ManifestCopies: Sendable {
   }
 
   private func copyDifferences() throws {
-    // The place of a library without originals may still be nobody's.
-    let isNew = state.withLock { $0.copied == 0 }
     if isNew, try bucket.owner() == nil { return }
     try bucket.requireOwn()
     // Once a process: it alone writes the manifest from then on.
@@ -131,12 +133,12 @@ final class ManifestCopies: Sendable {
         isNew: false)
       sizes[segment.name.description] = segment.bytes
     }
+    try note(sequence)
     let now = sizes
     state.withLock { state in
       state.sizes = now
       state.copied = sequence
     }
-    try note(sequence)
   }
 }
 

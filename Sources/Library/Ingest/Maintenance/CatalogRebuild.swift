@@ -21,7 +21,7 @@ package struct CatalogRebuild {
   /// - Parameters:
   ///   - progress: called with the number of facts read, and their total.
   ///   - isStopped: called while the bucket is asked.
-  /// - Throws: `IngestError` of code `manifest` if the bucket has a manifest with facts that this one lacks.
+  /// - Throws: `IngestError` of code `catalog` if the bucket has a manifest with facts that this one lacks.
   package func run(
     progress: @escaping (Int64, Int64) -> Void = { _, _ in },
     isStopped: @escaping @Sendable () -> Bool = { false }

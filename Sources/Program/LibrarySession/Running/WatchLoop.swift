@@ -45,7 +45,10 @@ package struct WatchLoop {
       do {
         let session = try WatchSession(
           next, output: output, signals: signals, service: service, wakeup: wakeup)
-        (absence, hasBegun) = (DatabaseAbsence(), true)
+        hasBegun = true
+        let start = ContinuousClock.now
+        // One that ends at once by the same error has not had its database back.
+        defer { if ContinuousClock.now - start > .seconds(60) { absence = DatabaseAbsence() } }
         end = try session.run()
       } catch let error where FullDisk.isCause(of: error) {
         output.survived(error)
@@ -61,9 +64,21 @@ package struct WatchLoop {
         }
         let moment = ContinuousClock.now + absence.nextPause()
         while ContinuousClock.now < moment { guard pause() else { return } }
-        end = .reload(next)
+        end = .reload(reloadedIfAsked(next))
       }
     } while !signals.isStopRequested
+  }
+
+  /// The place with the configuration as it is now, if a signal asked for that and it can be used.
+  private func reloadedIfAsked(_ place: SessionPlace) -> SessionPlace {
+    guard signals.consumeReload() else { return place }
+    do {
+      return try place.reloaded()
+    } catch {
+      output.survived(error)
+      output.message("The old configuration stays in use.")
+      return place
+    }
   }
 
   /// Waits until the library is free again, or a signal comes.

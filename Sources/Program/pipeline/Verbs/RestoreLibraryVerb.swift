@@ -26,7 +26,7 @@ enum RestoreLibraryVerb: Verb {
         "This machine joins a library, so another one has its folder. To take its place, remove \"joins\" from "
           + "pipeline.json, and end the other one for good.", verb: name)
     }
-    // Without its database, or before that is made again, nobody works.
+    // Where the database can't be asked, the library may well be lost.
     if let holder = try? LibraryParticipants(context.search).holder() {
       throw IngestError(
         .locked,

@@ -32,7 +32,7 @@ enum UndoVerb: Verb {
     let count = try reading.catalog.assetCount(of: run)
     guard count > 0 else { return try nothingLeft(of: run, reading.catalog, context) }
     if isDryRun { return try preview(run, reading, context.console) }
-    guard try mayUndo(count, context) else { return .success }
+    guard try mayUndo(count, context) else { return SignalHandler.shared.exitCode ?? .success }
     // Close first: the last connection to close checkpoints the catalog's log.
     try reading.catalog.close()
     let result = try context.perform(.undo(run: run))
