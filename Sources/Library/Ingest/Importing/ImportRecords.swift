@@ -74,8 +74,8 @@ final class ManifestRecords: ImportRecords {
   private var heldPosition: Int64?
   /// Whether a change of the catalog failed whose facts are in the manifest.
   private var lacksFacts = false
-  /// Called before the first import is recorded.
-  var beforeImports: (() throws -> Void)?
+  /// Called before imports are recorded, until it returns true.
+  var beforeImports: (() throws -> Bool)?
 
   var comparesAssets: Bool { false }
 
@@ -85,8 +85,7 @@ final class ManifestRecords: ImportRecords {
   }
 
   func announce(_ intents: [ManifestFact]) throws -> Int64 {
-    try beforeImports?()
-    beforeImports = nil
+    if let beforeImports, try beforeImports() { self.beforeImports = nil }
     return try manifest.append(intents) - Int64(intents.count)
   }
 

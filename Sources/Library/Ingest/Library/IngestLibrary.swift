@@ -120,29 +120,39 @@ package final class IngestLibrary: ImportingLibrary {
   }
 
   /// Compares the manifest with its copies in the bucket: at once if it is not the file that was copied last, as after a
-  /// restore, and otherwise before the first import.
+  /// restore, or if recovery would add to it; and otherwise before the first import.
   ///
   /// - Throws: `IngestError` of code `catalog` if they have facts that the manifest lacks.
   private func compareManifest() throws {
-    guard let (location, noted) = try copiedManifest() else { return }
-    let (manifest, identity, isStopped) = (manifest, marker.library, isStopped)
-    let compare = {
-      try ManifestComparison(
-        of: manifest, with: location, identity: identity, within: .seconds(10),
-        isStopped: isStopped
-      ).compareIfPossible(isStopped: isStopped)
+    guard let (_, noted) = try copiedManifest(), let comparison = try manifestComparison() else {
+      return
     }
-    if try noted == nil || noted?.inode != manifest.inode() {
-      try compare()
-    } else {
-      journal.beforeImports = compare
+    try manifest.sync()
+    let isOwn = try noted != nil && noted?.inode == manifest.inode()
+    let isBehind = try catalog.manifestPosition < manifest.lastSequence
+    if !isOwn || isBehind, try comparison.compareIfPossible(isStopped: isStopped) { return }
+    journal.beforeImports = { [weak self] in
+      guard let self, let comparison = try manifestComparison() else { return true }
+      return try comparison.compareIfPossible(isStopped: isStopped)
     }
+  }
+
+  /// Refuses a manifest that lacks facts of its copies, before bytes are deleted that these may need.
+  ///
+  /// - Throws: `IngestError` of code `catalog`; `FileError` if the store can't be asked.
+  func requireNewestManifest() throws { try manifestComparison()?.compare() }
+
+  /// A comparison with the copies in the bucket that takes ten seconds at most; `nil` without a bucket.
+  private func manifestComparison() throws -> ManifestComparison? {
+    guard let (location, _) = try copiedManifest() else { return nil }
+    return ManifestComparison(
+      of: manifest, with: location, identity: marker.library, within: .seconds(10),
+      isStopped: isStopped)
   }
 
   /// The copies of the manifest beside originals in a bucket.
   private func manifestCopies(isNew: Bool) throws -> ManifestCopies? {
     guard let (location, noted) = try copiedManifest() else { return nil }
-    try manifest.sync()
     let isSame = try noted?.inode == manifest.inode()
     return ManifestCopies(
       of: manifest, to: location, identity: marker.library, isNew: isNew,

@@ -2,6 +2,7 @@ import Files
 import Manifest
 import ObjectStorage
 import PipelineModel
+import Synchronization
 
 /// Compares a manifest with its copies in a bucket.
 ///
@@ -13,7 +14,7 @@ struct ManifestComparison {
   /// The library's UUID.
   let identity: String
 
-  /// Of the same size, a copy's end is compared.
+  /// How much of a copy's end is compared: each line has its number and time.
   private static let tail = 4096
 
   /// Returns the sizes of the copies by name.
@@ -21,18 +22,17 @@ struct ManifestComparison {
   /// - Throws: `IngestError` of code `catalog` if one has facts that the manifest lacks; `FileError` if the store can't
   ///   be asked.
   func sizes() throws -> [String: Int] {
-    let (_, segments) = try manifest.segments()
     let sizes = try Self.sizes(in: bucket)
+    let (_, segments) = try manifest.segments()
     let own = Dictionary(uniqueKeysWithValues: segments.map { ($0.name.description, $0.bytes) })
     if let longer = sizes.first(where: { $0.value > own[$0.key] ?? 0 }) {
       throw refusal(longer.key)
     }
     for segment in segments {
       guard let size = sizes[segment.name.description] else { continue }
-      let isSame = size == segment.bytes
       // Those before the last one were compared when it was begun.
-      if isSame, segment != segments.last { continue }
-      let start = isSame ? max(0, size - Self.tail) : 0
+      if size == segment.bytes, segment != segments.last { continue }
+      let start = max(0, size - Self.tail)
       guard
         try manifest.read(segment).dropFirst(start).starts(with: copy(of: segment, start..<size))
       else { throw refusal(segment.name.description) }
@@ -40,16 +40,19 @@ struct ManifestComparison {
     return sizes
   }
 
-  /// Compares if the place in the bucket is this library's, and can be asked: otherwise nothing is imported or copied
-  /// before it is.
+  /// Compares if the place in the bucket is this library's, and can be asked.
   ///
-  /// - Throws: `IngestError` as `sizes`; `FileError` of code `stopped` if `isStopped`.
-  func compareIfPossible(isStopped: () -> Bool) throws {
+  /// - Returns: whether it could be asked.
+  /// - Throws: `IngestError` as `sizes`; `FileError` of code `stopped` if `isStopped`, or a signal asks to end.
+  func compareIfPossible(isStopped: () -> Bool) throws -> Bool {
     do {
       try compare()
+      return true
     } catch let error as FileError {
       // It may also be the end of its time.
-      if error.code == .stopped, isStopped() { throw error }
+      let isAskedToEnd = isStopped() || CurrentProcess.isAskedToEnd.load(ordering: .relaxed)
+      if error.code == .stopped, isAskedToEnd { throw error }
+      return false
     }
   }
 
@@ -112,16 +115,19 @@ extension ManifestComparison {
 extension LibraryFolder {
   /// Refuses a manifest that lacks facts of its copies in the bucket, if the library has one.
   ///
-  /// - Throws: `IngestError`; also `FileError` if the store can't be asked and other machines rely on the catalog.
+  /// - Throws: `IngestError`, also if the store can't be asked and other machines rely on the catalog.
   func compareManifestCopies(isStopped: @escaping @Sendable () -> Bool) throws {
     guard let bucket else { return }
     let comparison = try ManifestComparison(
-      of: openManifest(), with: bucket, identity: marker.library, within: .seconds(60),
+      of: openManifest(), with: bucket, identity: marker.library, within: .seconds(10),
       isStopped: isStopped)
-    if layout.database == nil {
-      try comparison.compareIfPossible(isStopped: isStopped)
-    } else {
-      try comparison.compare()
+    guard try !comparison.compareIfPossible(isStopped: isStopped), layout.database != nil else {
+      return
     }
+    throw IngestError(
+      .store,
+      "Whether “\(bucket.name)” has a newer manifest can't be seen, because the store can't be asked, and other machines "
+        + "rely on the catalog. Nothing was done: try again when the store can be used, which `pipeline doctor` tells."
+    )
   }
 }

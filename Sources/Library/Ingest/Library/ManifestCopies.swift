@@ -121,7 +121,7 @@ final class ManifestCopies: Sendable {
   }
 
   private func copyDifferences() throws {
-    if isNew, try bucket.owner() == nil { return }
+    if isNew, state.withLock({ $0.copied == 0 }), try bucket.owner() == nil { return }
     try bucket.requireOwn()
     // Once a process: it alone writes the manifest from then on.
     var sizes = try state.withLock { $0.sizes } ?? comparison.sizes()

@@ -110,6 +110,13 @@ package struct GarbageCollection {
           + "message says which. Mount its disk, or make room, and collect garbage again.")
       return garbage
     }
+    do {
+      try library.requireNewestManifest()
+    } catch let error as FileError {
+      report.warning(
+        "\(error.message) Originals are kept; the next garbage collection tries again.")
+      return garbage
+    }
     try removeRemnantsOfOriginals(&garbage)
     try removeRemnantsOfRenditions(&garbage)
     try removeOriginals(survey, isStopped: isStopped, garbage: &garbage)
