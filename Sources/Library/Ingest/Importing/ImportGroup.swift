@@ -52,7 +52,8 @@ final class ImportGroup {
 
   subscript<Value>(dynamicMember path: WritableKeyPath<Progress, Value>) -> Value {
     get { progress[keyPath: path] }
-    set { progress[keyPath: path] = newValue }
+    // In place: a setter would copy a whole array for each element that is appended.
+    _modify { yield &progress[keyPath: path] }
   }
 
   /// Whether there is something to record or report.
