@@ -15,7 +15,7 @@ struct ImportGroupTests {
     group.progress.facts.reserveCapacity(100)
     let before = place()
     for _ in 0..<100 {
-      group.facts.append(.restored(AssetID(bytes: [UInt8](repeating: 1, count: 16))!))
+      group.facts.append(.restored(asset: AssetID(bytes: [UInt8](repeating: 1, count: 16))!))
     }
     #expect(group.facts.count == 100 && place() == before && before != nil)
   }
