@@ -16,7 +16,9 @@ struct ImportGroupTests {
     let before = place()
     for _ in 0..<100 {
       group.facts.append(.restored(asset: AssetID(bytes: [UInt8](repeating: 1, count: 16))!))
+      // Of two copies in turn, every other one would be in the first one's place again.
+      #expect(place() == before)
     }
-    #expect(group.facts.count == 100 && place() == before && before != nil)
+    #expect(group.facts.count == 100 && before != nil)
   }
 }
