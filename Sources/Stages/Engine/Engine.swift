@@ -75,7 +75,7 @@ package final class Engine: Sendable {
   let state: Mutex<State>
   let shortage: @Sendable () -> String?
   let serial = DispatchQueue(label: "pipeline.engine")
-  private let idle = DispatchSemaphore(value: 0)
+  private let idle = TimedSemaphore()
 
   /// For how long results gather while there is enough to do.
   private static let gathering = DispatchTimeInterval.milliseconds(30)
@@ -159,7 +159,7 @@ package final class Engine: Sendable {
   package func drain(isStopped: () -> Bool) throws(EngineError) {
     wake()
     while true {
-      _ = idle.wait(timeout: .now() + .milliseconds(50))
+      _ = idle.wait(for: .milliseconds(50))
       if isStopped() { return }
       if let failure { throw failure }
       if activity == .idle { return }
@@ -183,7 +183,7 @@ package final class Engine: Sendable {
     }
     schedulePass()
     while ContinuousClock().now < deadline, activity != .idle {
-      _ = idle.wait(timeout: .now() + .milliseconds(20))
+      _ = idle.wait(for: .milliseconds(20))
     }
   }
 

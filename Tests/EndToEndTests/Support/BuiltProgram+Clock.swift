@@ -15,6 +15,17 @@ extension BuiltProgram {
     try withClock(["FAKETIME_TIMESTAMP_FILE": file.description, "FAKETIME_NO_CACHE": "1"])
   }
 
+  /// The program with a clock that shows so many seconds too many as a file says, and whose waits until a moment of that
+  /// clock end when it shows the moment: as if the machine's clock had been set.
+  func withSetClock(in file: BytePath) throws -> BuiltProgram {
+    let library = folder.appending("clock.so")
+    try CompiledC.library("clock").write(to: library)
+    var program = self
+    program.environment["LD_PRELOAD"] = library.description
+    program.environment["PIPELINE_CLOCK"] = file.description
+    return program
+  }
+
   private func withClock(_ variables: [String: String]) throws -> BuiltProgram {
     // Not by the command, which would be the one that gets signals.
     let folders = try FileManager.default.contentsOfDirectory(atPath: "/usr/lib")

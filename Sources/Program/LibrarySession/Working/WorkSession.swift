@@ -1,7 +1,7 @@
 import Catalog
 import Configuration
-import Dispatch
 import Engine
+import Files
 import Glibc
 import Ingest
 import PipelineModel
@@ -21,7 +21,7 @@ final class WorkSession {
   private let stages: OwnStages
 
   /// Signalled when others may have made jobs ready.
-  private let news = DispatchSemaphore(value: 0)
+  private let news = TimedSemaphore()
 
   /// How often to look for due jobs while there are none and nobody tells of any.
   private static let pause = Duration.seconds(30)
@@ -113,9 +113,9 @@ final class WorkSession {
     var pollAt = ContinuousClock.now + Self.pause
     while end.map({ .now < $0 }) ?? true, !signals.isStopRequested, !signals.isReloadRequested {
       if let failure = engine.failure { throw failure }
-      if news.wait(timeout: .now() + .milliseconds(50)) == .success {
+      if news.wait(for: .milliseconds(50)) {
         // Several may have told.
-        while news.wait(timeout: .now()) == .success {}
+        while news.wait(for: .zero) {}
         return
       }
       if try catalog.isDraining { return }

@@ -105,7 +105,7 @@ private final class EventQueue: Sendable {
   private static let mostWaiting = 1000
 
   private let state = Mutex(State())
-  private let arrived = DispatchSemaphore(value: 0)
+  private let arrived = TimedSemaphore()
 
   func add(_ event: WorkerProcess.Event) {
     let event: WorkerSession.Event? =
@@ -128,9 +128,7 @@ private final class EventQueue: Sendable {
   func next(within time: TimeSpan) -> WorkerSession.Event? {
     // Nothing follows the end.
     if state.withLock({ $0.hasEnded }) { return nil }
-    guard arrived.wait(timeout: .now() + .milliseconds(time.milliseconds)) == .success else {
-      return nil
-    }
+    guard arrived.wait(for: time.duration) else { return nil }
     return state.withLock { state in
       let event = state.events.removeFirst()
       if case .ended = event { state.hasEnded = true }
