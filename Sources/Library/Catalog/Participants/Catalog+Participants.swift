@@ -55,14 +55,15 @@ extension Catalog {
     }
   }
 
-  /// Ends participants that are gone, and their attempts, whose jobs are then ready again.
+  /// Ends participants that are gone, and their attempts, whose jobs are then ready again. One that was asked to end has done
+  /// so, as far as anybody knows.
   func rescue(_ departed: [Int64]) throws(CatalogError) {
     let (nodes, failed) = try write { (writer) throws(CatalogError) in
       var nodes: [String] = []
       for id in departed where id != 0 {
         let ended = try writer.connection.first(
           """
-          UPDATE participant SET state = 'expired'
+          UPDATE participant SET state = CASE state WHEN 'draining' THEN 'ended' ELSE 'expired' END
           WHERE id = ? AND \(PostgreSQLSchema.isLive) AND \(PostgreSQLSchema.isGone) RETURNING node
           """, id
         ) { $0.text(0) }

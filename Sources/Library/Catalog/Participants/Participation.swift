@@ -1,4 +1,3 @@
-import Dispatch
 import Files
 import Glibc
 import PipelineModel
@@ -94,7 +93,7 @@ final class Participation: Sendable {
   private let isExpired = Atomic(false)
   private let draining = Atomic(false)
   private let writer = Atomic<Int32>(0)
-  private let pause = DispatchSemaphore(value: 0)
+  private let pause = TimedSemaphore()
 
   /// The participant's number.
   var id: Int64 { number.load(ordering: .relaxed) }
@@ -133,7 +132,11 @@ final class Participation: Sendable {
         guard seat.driver.isLost else { throw error }
         try seat.driver.reconnect()
       }
+      // Whoever was told to end while it was taken for gone still is.
+      var isDraining = false
       if former != 0 {
+        isDraining = try seat.connection.hasRow(
+          "SELECT 1 FROM participant WHERE id = ? AND state = 'ended'", former)
         try seat.connection.executeScript("SELECT pg_advisory_unlock_shared(\(former))")
       } else if isTaker {
         try seat.change(
@@ -146,10 +149,10 @@ final class Participation: Sendable {
         """
         INSERT INTO participant
           (id, taker, node, process, verb, version, state, joined_at, renewed_at, expires_at)
-        VALUES (?, ?, ?, ?, ?, ?, 'active', clock_timestamp(), clock_timestamp(), \(expiry))
+        VALUES (?, ?, ?, ?, ?, ?, ?, clock_timestamp(), clock_timestamp(), \(expiry))
         ON CONFLICT (id) DO NOTHING
         """, id, isTaker, OwnProcess.node, Int64(getpid()), OwnProcess.verb,
-        programVersion)
+        programVersion, isDraining ? "draining" : "active")
       try seat.connection.execute(
         """
         DELETE FROM participant
@@ -192,7 +195,7 @@ final class Participation: Sendable {
   /// Waits; returns whether to go on.
   private func rest(_ time: Duration) -> Bool {
     guard !isOver.load(ordering: .relaxed) else { return false }
-    _ = pause.wait(timeout: .now() + time / .seconds(1))
+    _ = pause.wait(for: time)
     return !isOver.load(ordering: .relaxed)
   }
 
