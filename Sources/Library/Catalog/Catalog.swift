@@ -12,6 +12,7 @@ package final class Catalog: Ledger, CatalogSettings, Sendable {
   package let place: CatalogPlace
   /// What messages call it.
   package var path: BytePath { place.name }
+  package let isBesideOthers = false
   package var isOnServer: Bool { if case .database = place { true } else { false } }
   let listener = ParticipantListener()
 

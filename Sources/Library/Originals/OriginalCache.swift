@@ -146,8 +146,22 @@ package final class OriginalCache: Sendable {
     } catch let error where error.code == .noSpace {
       // Nothing here is needed.
       makeRoom(for: budget)
-      return try addOnce(digest, fill)
+      do throws(FileError) {
+        return try addOnce(digest, fill)
+      } catch let error where error.code == .noSpace {
+        throw noRoom(error)
+      }
     }
+  }
+
+  private func noRoom(_ error: FileError) -> FileError {
+    let free =
+      (try? folder.fileSystem().freeBytes).map { " \(ByteSize(bytes: $0)) are free." } ?? ""
+    var failure = error
+    failure.message =
+      "There is no room in “\(folder.path.printable)” for the local copy of an original: make room on its file system."
+      + "\(free) \(error.message)"
+    return failure
   }
 
   private func addOnce(

@@ -9,6 +9,9 @@ package protocol Ledger: Sendable {
   /// Whether other machines can reach it, which a file in the library's folder is not there for.
   var isOnServer: Bool { get }
 
+  /// Whether others do what this machine has no room for.
+  var isBesideOthers: Bool { get }
+
   /// Sets the configured stages, in topological order.
   ///
   /// - Gives every asset a job for each stage, sharing an existing row with the same

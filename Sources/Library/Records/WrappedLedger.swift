@@ -7,6 +7,7 @@ package protocol WrappedLedger: Ledger {
 
 extension WrappedLedger {
   package var isOnServer: Bool { ledger.isOnServer }
+  package var isBesideOthers: Bool { ledger.isBesideOthers }
   package func claim(stage: String, limit: Int, suspects: Bool) throws(CatalogError) -> [ClaimedJob]
   {
     try ledger.claim(stage: stage, limit: limit, suspects: suspects)

@@ -99,6 +99,7 @@ extension Engine {
         case .notFound, .notRegular: .permanent
         // The stage waits until the store of originals can be used.
         case .unavailable: .environment
+        case .noSpace where ledger.isBesideOthers: .environment
         default: .transient
         }
       end(waiting, stage: index, .failed(PluginFailure(failureClass, error.message)))

@@ -28,6 +28,7 @@ final class SharedLedger: Ledger {
   private func owner(of token: AttemptToken) -> Int { state.withLock { $0.owners[token] ?? 0 } }
 
   var isOnServer: Bool { all[0].isOnServer }
+  let isBesideOthers = true
 
   func claim(stage: String, limit: Int, suspects: Bool) throws(CatalogError) -> [ClaimedJob] {
     let index = next()

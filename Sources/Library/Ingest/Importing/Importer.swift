@@ -125,9 +125,9 @@ final class Importer {
     let examination = examination
     var attempts: [ImportAttempt] = []
     var unfit: [Candidate] = []
-    let free = spaceForCopies()
-    var room = free
     let results = candidates.concurrentMap { ($0, examination.examine($0)) }
+    let free = spaceForCopies(of: results)
+    var room = free
     for (candidate, result) in results {
       switch result {
       case .ended(let state, let reason):
@@ -179,10 +179,18 @@ final class Importer {
       + "which are kept in reserve."
   }
 
-  /// Free bytes where copies go; `nil` if the file system does not report them.
-  private func spaceForCopies() -> Int? {
+  /// Free bytes where copies go, once local copies of originals have made room if that is too little; `nil` if the file
+  /// system does not report them.
+  private func spaceForCopies(of results: [(Candidate, StepResult<ImportAttempt>)]) -> Int? {
     // Without figures, the copy itself finds out.
-    (try? library.incoming.fileSystem())?.freeBytes
+    func free() -> Int? { (try? library.incoming.fileSystem())?.freeBytes }
+    let needed = results.reduce(0) { sum, result in
+      guard case .next(let attempt) = result.1, !transfer.mayRename(attempt) else { return sum }
+      return sum + attempt.status.identity.size
+    }
+    guard let now = free(), needed > now - library.reserve else { return free() }
+    library.originals.makeRoom()
+    return free()
   }
 
   /// Leaves an import open: the catalog's position stays before its intent.

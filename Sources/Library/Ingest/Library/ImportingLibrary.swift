@@ -136,8 +136,15 @@ package class ImportingLibrary {
 
   /// Whether imports may continue after an error of code `noSpace`: the reserve is free wherever
   /// the library's files are, and there is room for the file that did not fit.
-  package func hasRoom() throws -> Bool {
-    try shortage(below: reserve + min(wantedRoom, .max - reserve)) == nil
+  package func hasRoom() throws -> Bool { try makeRoom(for: wantedRoom) == nil }
+
+  /// Removes local copies of originals, which can be fetched again, if there is no room for some bytes besides the reserve.
+  ///
+  /// - Returns: the first folder whose file system still has too little, and its free space.
+  private func makeRoom(for bytes: Int) throws -> (BytePath, Int)? {
+    let least = reserve + min(bytes, .max - reserve)
+    if try shortage(below: least) != nil { originals.makeRoom() }
+    return try shortage(below: least)
   }
 
   /// Whether the reserve is free wherever the library's files are, besides some bytes.
@@ -152,8 +159,7 @@ package class ImportingLibrary {
   ///
   /// - Throws: `IngestError` of code `noSpace`.
   func requireRoom() throws {
-    if try shortage(below: reserve) != nil { originals.makeRoom() }
-    guard let (folder, free) = try shortage(below: reserve) else {
+    guard let (folder, free) = try makeRoom(for: 0) else {
       wantedRoom = 0
       return
     }

@@ -11,6 +11,7 @@ import Synchronization
 final class LedgerBeside: WrappedLedger {
   private let catalog: Catalog
   var ledger: any Ledger { catalog }
+  let isBesideOthers = true
   /// Jobs that were given back, until the engine has asked for them.
   private let returned = Mutex<Set<AttemptToken>>([])
 
