@@ -14,77 +14,10 @@ import Testing
   .enabled(if: ObjectServer.isInstalled, Comment(rawValue: ObjectServer.absence)),
   .timeLimit(.minutes(10)))
 struct JoinedTests {
-  private static let identify: JSONValue = [
-    "name": "identify", "plugin": "identify", "isolation": "none",
-  ]
-
-  /// A library and a machine that joins it.
-  private final class Bench {
-    let shared: SharedWorkspace
-    var workspace: Workspace { shared.workspace }
-
-    init(server: PostgreSQLServer? = nil, through endpoint: String? = nil) throws {
-      shared = try SharedWorkspace(
-        stages: [JoinedTests.identify], bucket: TestBucket(through: endpoint), server: server)
-      try workspace.json("run")
-      try add("second")
-    }
-
-    /// Makes a machine's folder of files and its configuration.
-    func add(_ machine: String, _ source: [String: JSONValue] = [:]) throws {
-      let folder = BytePath("from-\(machine)")
-      try workspace.makeFolder(workspace.root.appending(folder))
-      let standard: [String: JSONValue] = [
-        "path": .string(folder.description), "settle": "0ms", "mode": "move",
-      ]
-      try shared.configure(
-        BytePath("\(machine).json"), library: machine, stages: [JoinedTests.identify],
-        [
-          "node": ["name": .string(machine), "joins": true],
-          "sources": [.object(standard.merging(source) { $1 })],
-        ])
-    }
-
-    func put(_ names: [String], on machine: String = "second", text: String? = nil) throws {
-      let folder = workspace.root.appending("from-\(machine)")
-      for name in names {
-        try workspace.put(text ?? "\(machine) \(name)", as: BytePath(name), in: folder)
-      }
-    }
-
-    /// Starts the process that records.
-    func startWatch() throws -> BuiltProgramRun {
-      let watch = try workspace.program.start(["watch", "--json"])
-      try watch.wait(for: "its place") {
-        try shared.count("participant WHERE taker AND state = 'active'") == 1
-      }
-      return watch
-    }
-
-    func end(_ run: BuiltProgramRun, at location: SourceLocation = #_sourceLocation) throws {
-      run.signal(SIGTERM)
-      let outcome = try run.wait(within: 30)
-      #expect(outcome.exitCode == 143, "\(outcome)", sourceLocation: location)
-    }
-
-    @discardableResult
-    func run(
-      _ machine: String = "second", exit: Int32 = 0, at location: SourceLocation = #_sourceLocation
-    ) throws -> [JSONValue] {
-      try workspace.json("run", "--config", BytePath("\(machine).json"), exit: exit, at: location)
-    }
-
-    /// What must be true once nobody works any more.
-    func expectSound(at location: SourceLocation = #_sourceLocation) throws {
-      try workspace.expectSoundLibrary(at: location)
-      #expect(try shared.count("request") == 0, sourceLocation: location)
-    }
-  }
-
   @Test(
     "Files of a machine that joins are recorded by the one with the lock, and leave their folder")
   func joined() throws {
-    let bench = try Bench()
+    let bench = try JoinedBench()
     let (workspace, names) = (bench.workspace, (0..<20).map { "\($0).txt" })
     let watch = try bench.startWatch()
     try bench.put(names)
@@ -96,8 +29,9 @@ struct JoinedTests {
     let path = workspace.root.appending("from-second").description
     let checked = try workspace.run("doctor", "--config", "second.json")
     #expect(checked.output.contains("“\(path)” can be read and emptied"), "\(checked.output)")
+    #expect(!checked.output.contains("serve"), "\(checked.output)")
     try bench.shared.configure(
-      "lost.json", library: "second", stages: [Self.identify],
+      "lost.json", library: "second", stages: [JoinedBench.identify],
       [
         "node": ["name": "second", "joins": true],
         "originals": .string("\(try #require(workspace.bucket).location)-other"),
@@ -144,7 +78,7 @@ struct JoinedTests {
 
   @Test("Without the process with the lock nothing is taken, and it goes on by itself")
   func alone() throws {
-    let bench = try Bench()
+    let bench = try JoinedBench()
     try bench.put(["early.txt"])
     let run = try bench.run(exit: 1)
     #expect(
@@ -180,7 +114,7 @@ struct JoinedTests {
 
   @Test("A process that others took for gone while it waited goes on, and knows what was recorded")
   func slept() throws {
-    let bench = try Bench()
+    let bench = try JoinedBench()
     let watch = try bench.startWatch()
     let joined = try bench.workspace.program.start(["watch", "--json", "--config", "second.json"])
     try joined.wait(for: "its place") {
@@ -225,7 +159,7 @@ struct JoinedTests {
 
   @Test("A second machine under a name takes nothing; the first one's successor has it at once")
   func names() throws {
-    let bench = try Bench()
+    let bench = try JoinedBench()
     let watch = try bench.startWatch()
     let joined = try bench.workspace.program.start(["watch", "--json", "--config", "second.json"])
     try joined.wait(for: "its place") {
@@ -234,7 +168,7 @@ struct JoinedTests {
     // Another folder, such as that of another machine.
     try bench.workspace.makeFolder(bench.workspace.root.appending("from-third"))
     try bench.shared.configure(
-      "third.json", library: "third", stages: [Self.identify],
+      "third.json", library: "third", stages: [JoinedBench.identify],
       [
         "node": ["name": "second", "joins": true],
         "sources": [["path": "from-third", "settle": "0ms", "mode": "move"]],
@@ -264,7 +198,7 @@ struct JoinedTests {
 
   @Test("Clocks that are minutes ahead or behind change nothing about who takes and does what")
   func clocks() throws {
-    let bench = try Bench()
+    let bench = try JoinedBench()
     let watch = try bench.startWatch()
     try bench.add("third")
     for (machine, offset) in [("second", "+10m"), ("third", "-10m")] {
@@ -285,7 +219,7 @@ struct JoinedTests {
     "A clock that jumps changes nothing about who takes files; a store that refuses it is waited for"
   )
   func jumps() throws {
-    let bench = try Bench()
+    let bench = try JoinedBench()
     let watch = try bench.startWatch()
     let clock = bench.workspace.root.appending("clock")
     func set(_ offset: String) throws {
@@ -335,7 +269,7 @@ struct JoinedTests {
       return .late(by: 6)
     }
     defer { proxy.end() }
-    let bench = try Bench(through: proxy.endpoint)
+    let bench = try JoinedBench(through: proxy.endpoint)
     try bench.workspace.put("the same", as: "first.txt")
     try bench.workspace.json("run")
     let id = BytePath(try #require(try bench.workspace.assets().first?["id"]?.string))
@@ -361,7 +295,7 @@ struct JoinedTests {
 
   @Test("Uploads that others may be making are left alone by gc, and ended once nobody is there")
   func uploads() throws {
-    let bench = try Bench()
+    let bench = try JoinedBench()
     let bucket = try #require(bench.workspace.bucket)
     let key = "originals/ab/" + String(repeating: "ab", count: 32)
     try bucket.beginUpload(of: key)
@@ -379,7 +313,7 @@ struct JoinedTests {
   @Test("A machine that joins goes on by itself when the database is back")
   func databaseAway() throws {
     let server = try PostgreSQLServer()
-    let bench = try Bench(server: server)
+    let bench = try JoinedBench(server: server)
     let watch = try bench.startWatch()
     let joined = try bench.workspace.program.start(["watch", "--json", "--config", "second.json"])
     try bench.put(["before.txt"])
@@ -399,7 +333,7 @@ struct JoinedTests {
 
   @Test("What has joined ends by a signal, and by a drain, while it waits for an answer")
   func ending() throws {
-    let bench = try Bench()
+    let bench = try JoinedBench()
     let watch = try bench.startWatch()
     for isDrained in [true, false] {
       let joined = try bench.workspace.program.start(["watch", "--json", "--config", "second.json"])
@@ -432,7 +366,7 @@ struct JoinedTests {
     .enabled(if: FaultSelection.isFull, "five minutes"), .timeLimit(.minutes(20)))
   func longAbsence() throws {
     let server = try PostgreSQLServer()
-    let bench = try Bench(server: server)
+    let bench = try JoinedBench(server: server)
     let watch = try bench.startWatch()
     let second = try bench.workspace.program.start(["watch", "--json", "--config", "second.json"])
     let worker = try bench.shared.startWork()
@@ -472,7 +406,7 @@ struct JoinedTests {
   @Test("Machines that take the same bytes at once make one asset of them")
   func sameBytes() throws {
     let count = FaultSelection.isFull ? 1000 : 40
-    let bench = try Bench()
+    let bench = try JoinedBench()
     let machines = ["second", "third", "fourth"]
     for machine in machines.dropFirst() { try bench.add(machine) }
     let watch = try bench.startWatch()
@@ -500,7 +434,7 @@ struct JoinedTests {
 
   @Test("Of machines that share a folder one takes its files, and another when that is gone")
   func sharedFolder() throws {
-    let bench = try Bench()
+    let bench = try JoinedBench()
     let folder = bench.workspace.root.appending("from-second")
     for machine in ["second", "third", "fourth"] {
       try bench.add(
@@ -566,7 +500,7 @@ struct JoinedTests {
 
   @Test("`nodes` shows what a machine takes and can't do, and lets it end")
   func nodes() throws {
-    let bench = try Bench()
+    let bench = try JoinedBench()
     let options: JSONValue = [
       "name": "identify", "plugin": "identify", "isolation": "none",
       "options": ["capturedFromName": ["IMG_{yyyy}{MM}{dd}*"]],
@@ -603,7 +537,7 @@ struct JoinedTests {
 
   @Test("Machines ask for changes by the database; what needs the library's folder is refused")
   func requests() throws {
-    let bench = try Bench()
+    let bench = try JoinedBench()
     let watch = try bench.startWatch()
     try bench.put(["one.txt", "other.txt"])
     try bench.run()
@@ -643,7 +577,7 @@ struct JoinedTests {
       (["node": ["name": "two words", "joins": true]], 2, "/node/name"),
     ] as [([String: JSONValue?], Int32, String)])
   func refused(members: [String: JSONValue?], exit: Int32, sentence: String) throws {
-    let bench = try Bench()
+    let bench = try JoinedBench()
     var all: [String: JSONValue] = ["node": ["name": "third", "joins": true]]
     all["originals"] = .string(try #require(bench.workspace.bucket).location)
     all["library"] = "third"

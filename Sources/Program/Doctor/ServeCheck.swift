@@ -7,8 +7,8 @@ import PluginTesting
 /// open the library's database, if there is one.
 struct ServeCheck: DoctorCheck {
   func run(_ site: DoctorSite) -> [Finding] {
-    // `serve` needs the library.
-    site.isWorkplace ? [] : [finding(site)]
+    // `serve` needs the library's own folder.
+    site.workedLibrary == nil ? [finding(site)] : []
   }
 
   private func finding(_ site: DoctorSite) -> Finding {

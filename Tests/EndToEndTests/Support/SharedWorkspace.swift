@@ -10,7 +10,7 @@ final class SharedWorkspace {
   let workspace: Workspace
   let address: DatabaseLocation
   /// A connection for looking, and for what only a test does.
-  let database: PostgreSQLConnection
+  private(set) var database: PostgreSQLConnection
 
   /// - Parameters:
   ///   - stages: of the library.
@@ -25,6 +25,12 @@ final class SharedWorkspace {
   }
 
   deinit { database.close() }
+
+  /// Connects once more, after a server has ended its connections.
+  func reconnect() throws {
+    database.close()
+    database = try PostgreSQLConnection(address, applicationName: "tests")
+  }
 
   /// Puts text files into the inbox.
   func put(_ numbers: Range<Int>) throws {

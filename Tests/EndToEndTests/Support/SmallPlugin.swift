@@ -17,10 +17,11 @@ enum SmallPlugin {
   ///   - process: what it does for a job, in shell.
   ///   - folder: where; those of several folders make the same of their jobs, as far as the program knows.
   static func write(
-    into workspace: Workspace, process: String = ":", folder: String = "mine"
+    into workspace: Workspace, process: String = ":", folder: String = "mine",
+    version: String = "1"
   ) throws {
     let manifest =
-      #"{"id":"mine","version":"1","outputVersion":1,"scope":"original","options":{"type":"object"},"facts":["n"],"#
+      #"{"id":"mine","version":"\#(version)","outputVersion":1,"scope":"original","options":{"type":"object"},"facts":["n"],"#
       + #""makesRenditions":false,"estimates":false,"runtime":""}"#
     let source = """
       #!/bin/sh
