@@ -393,6 +393,31 @@ struct S3FaultTests {
     #expect(proxy.requests <= 200)
   }
 
+  @Test("A listing whose second page fails, or is cut, is an error, after all tries")
+  func failingPage() throws {
+    let prefix = try server.client(place).location.prefix
+    let whole = "<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>"
+    let spoiled: [FaultProxy.Fault] = [
+      .status(503), .answer(.error(500, "InternalError")), .lostAnswer,
+      .answer(.init(200, body: String(whole.dropLast(10)))), .answer(.init(200, body: "")),
+      .answer(.error(200, "InternalError")),
+    ]
+    for fault in spoiled {
+      let (client, proxy) = try faulty { request in
+        request.target.contains("continuation-token")
+          ? fault : Self.page(["\(prefix)/a", "\(prefix)/b"], next: "next")
+      }
+      defer { proxy.end() }
+      var keys: [String] = []
+      let error = Self.error { () throws(FileError) in
+        try client.list("") { entry throws(FileError) in keys.append(entry.key) }
+      }
+      #expect(error?.code == .unavailable, "\(fault): \(keys)")
+      #expect(Self.error { () throws(FileError) in _ = try client.names(below: "") } != nil)
+      #expect(keys == ["a", "b"])
+    }
+  }
+
   @Test("A listing of uploads gets on though nothing can be ended")
   func uploads() throws {
     let prefix = try server.client(place).location.prefix

@@ -97,7 +97,8 @@ extension S3Client {
 
   /// The document that an answer is.
   func document(_ response: HTTPResponse, root: String) throws -> XMLDocument {
-    let document = try XMLDocument(response.body)
+    // One that was cut is no document.
+    guard let document = try? XMLDocument(response.body) else { throw unexpected(of: "a request") }
     if document.text("Error/Code") != nil { throw S3Error(response) }
     guard document.leaves.first?.path.hasPrefix(root) == true else {
       throw unexpected(of: "a request")

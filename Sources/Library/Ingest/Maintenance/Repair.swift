@@ -35,10 +35,14 @@ package struct Repair {
     _ problems: [VerificationProblem], isStopped: @escaping @Sendable () -> Bool = { false }
   ) throws -> RepairResult {
     var result = RepairResult()
+    let named = try named(among: problems)
     for problem in problems {
       if isStopped() { break }
       do {
-        try repair(problem, isStopped, &result)
+        // With another record, a catalog that is rebuilt would have two.
+        let hasName =
+          problem.kind == .originalUnrecorded && problem.digest.map(named.contains) == true
+        try repair(problem, mayAdopt: !hasName, isStopped, &result)
       } catch let error as FileError {
         // A problem that can't be repaired remains, and does not keep others from being repaired.
         if error.isStopped { break }
@@ -51,13 +55,32 @@ package struct Repair {
     return result
   }
 
+  /// The unrecorded originals of which the manifest has an asset, which the catalog has lost.
+  private func named(among problems: [VerificationProblem]) throws -> Set<Digest> {
+    let unrecorded = Set(problems.filter { $0.kind == .originalUnrecorded }.compactMap(\.digest))
+    var assets: [AssetID: Digest] = [:]
+    if unrecorded.isEmpty { return [] }
+    var cursor = try library.manifest.entries(after: 0)
+    while let entry = try cursor.next() {
+      switch entry.fact {
+      case .stored(let stored) where unrecorded.contains(stored.digest):
+        assets[stored.asset] = stored.digest
+      case .purged(let asset, _): assets[asset] = nil
+      case .returned(let back): assets[back.asset] = nil
+      default: continue
+      }
+    }
+    return Set(assets.values)
+  }
+
   private func repair(
-    _ problem: VerificationProblem, _ isStopped: @escaping @Sendable () -> Bool,
+    _ problem: VerificationProblem, mayAdopt: Bool, _ isStopped: @escaping @Sendable () -> Bool,
     _ result: inout RepairResult
   ) throws {
     // While a rendition still has its record.
     let name = try name(of: problem)
-    guard let action = try act(on: problem, isStopped) else { return }
+    let act = mayAdopt ? try act(on: problem, isStopped) : .left
+    guard let action = act else { return }
     if action.isRepaired { result.repaired += 1 }
     if action == .setAside { result.setAside += 1 }
     report.repaired(
@@ -123,7 +146,9 @@ package struct Repair {
     switch kind {
     case .originalMissing: "there is no copy of it here. Import its file to restore it."
     case .originalDamaged: "it can't be read now, or is damaged no more."
-    case .originalUnrecorded: "it is damaged, or was deleted and awaits `pipeline gc`."
+    case .originalUnrecorded:
+      "it is damaged, was deleted and awaits `pipeline gc`, or has its record in the manifest, which "
+        + "`pipeline rebuild-catalog` follows."
     case .renditionUnrecorded: "a job may be at work on it, or a record names it by now."
     case .incomingLeftover, .workLeftover:
       "opening the library, which removes what it can, left it."
