@@ -41,18 +41,32 @@ struct DatabaseLimitTests {
     try put(0..<1, into: workspace)
     try workspace.json("run")
     try server.fillSmallDisk(true)
-    try put(1..<400, into: workspace)
+    try put(1..<200, into: workspace)
     let run = try workspace.run("run")
     #expect(run.exitCode == 1 && run.errors.contains("No space left on device"), "\(run)")
     #expect(run.errors.split(separator: "\n").count < 8, "\(run.errors)")
     // What has been imported is in the manifest; the rest is in its folder.
+    try server.fillSmallDisk(false)
     let watch = try workspace.program.start(["watch", "--json"])
-    try watch.wait(for: "its error") {
-      !watch.isRunning || watch.errorsSoFar.count > 0 || watch.outputSoFar.count > 0
+    let database = try PostgreSQLConnection(address, applicationName: "tests")
+    defer { database.close() }
+    func waitForAll(_ count: Int64) throws {
+      try watch.wait(for: "\(count) files", within: 120) {
+        try database.first("SELECT count(*) FROM pipeline.ledger WHERE state = 'done'") == count
+      }
+    }
+    try waitForAll(200)
+    try server.fillSmallDisk(true)
+    try put(200..<400, into: workspace)
+    try watch.wait(for: "its pause", within: 120) {
+      String(decoding: watch.outputSoFar + watch.errorsSoFar, as: UTF8.self)
+        .contains("goes on when the database is back")
     }
     try server.fillSmallDisk(false)
-    if watch.isRunning { watch.signal(SIGTERM) }
-    _ = try watch.wait(within: 60)
+    try waitForAll(400)
+    watch.signal(SIGTERM)
+    let end = try watch.wait(within: 60)
+    #expect(end.exitCode == 143 && end.errors.split(separator: "\n").count < 8, "\(end)")
     try expectAll(400, in: workspace)
   }
 

@@ -33,6 +33,7 @@ extension Catalog {
             try PostgreSQLSchema.update(connection, from: version)
           }
         }
+        try PostgreSQLSchema.requireWhole(connection)
         try LostRenditions.noteEmptyTable(in: connection)
       } else {
         guard create else { throw .missing(place) }
@@ -70,6 +71,7 @@ extension Catalog {
             + "updates it.", path: place.name)
       }
       try requireOwner(of: connection, libraryID: libraryID)
+      try PostgreSQLSchema.requireWhole(connection)
       driver.session = PostgreSQLSchema.session
       driver.upkeep = PostgreSQLSchema.sessionUpkeep
       try connection.executeScript(driver.session)
@@ -124,11 +126,13 @@ extension Catalog {
 
 extension CatalogError {
   static func missing(_ place: CatalogPlace) -> CatalogError {
-    CatalogError(
+    var missing = CatalogError(
       .missing,
       "The database “\(place.name)” has no catalog yet. The first `pipeline run` on the machine that takes the files "
         + "makes it, or `pipeline rebuild-catalog` there, if the library had one before.",
       path: place.name)
+    missing.mayPass = true
+    return missing
   }
 }
 
@@ -136,9 +140,11 @@ extension PostgreSQLDriver {
   /// Refuses a standby, and a server or user that may only read.
   func requireWritable() throws(CatalogError) {
     guard try isReadOnly() else { return }
-    throw CatalogError(
+    var refusal = CatalogError(
       .readOnly,
       "The catalog “\(address)” can only be read: its server is a standby, or read-only.")
+    refusal.mayPass = true
+    throw refusal
   }
 
   func isReadOnly() throws(CatalogError) -> Bool {

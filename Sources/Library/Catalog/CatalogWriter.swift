@@ -116,22 +116,26 @@ final class CatalogWriter {
   /// outdates, counts rows that come and go, and numbers the assets that it changes; then removes the bytes
   /// that it discarded from the database of renditions.
   ///
-  /// - Parameter body: called again if the connection to a server was lost, which undoes the transaction.
+  /// - Parameter body: called again if the connection to a server was lost, or a server undid the transaction so that another
+  ///   one could go on.
   func transaction<Value>(
     _ kind: TransactionKind = .writing, _ body: () throws(CatalogError) -> Value
   ) throws(CatalogError) -> Value {
-    var isRepeated = false
+    var repetitions = 0
     while true {
       do throws(CatalogError) {
         return try runTransaction(kind, body)
       } catch {
         guard let driver = connection.postgreSQL else { throw error }
         if try joinAnew() { continue }
-        guard driver.hasLostTransaction, !isRepeated else { throw error }
-        isRepeated = true
+        guard driver.hasLostTransaction, repetitions < Self.mostRepetitions else { throw error }
+        repetitions += 1
       }
     }
   }
+
+  /// How often a transaction is repeated that was undone through no fault of its own.
+  private static let mostRepetitions = 5
 
   private func runTransaction<Value>(
     _ kind: TransactionKind, _ body: () throws(CatalogError) -> Value

@@ -43,6 +43,10 @@ package struct CatalogError: Error, Hashable, Sendable, CustomStringConvertible 
   /// Whether a server that was reached lets this process in only once somebody changes something, such as a password.
   package var isRefusal = false
 
+  /// Whether a server that was reached may do the same later without a change here: it is a standby for now, has no room,
+  /// lacks a table, or another session has locked what is needed.
+  package var mayPass = false
+
   package init(_ code: Code, _ message: String, path: BytePath? = nil, databaseCode: Int32? = nil) {
     self.code = code
     self.message = message

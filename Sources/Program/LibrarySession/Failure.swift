@@ -39,7 +39,8 @@ package struct Failure {
     case let error as StageFault:
       self.init("plugin", [(error.message, error.pointer)], .fatal)
     case let error as EngineError:
-      self.init("\(error.code)", error.message, .fatal)
+      let isLocked = (error.cause as? CatalogError)?.code == .locked
+      self.init("\(error.code)", error.message, isLocked ? .locked : .fatal)
     case let error as PluginFailure:
       self.init("plugin", error.reason, .fatal)
     case let error as CatalogError where error.code == .noAsset:
@@ -104,7 +105,7 @@ package struct SessionError: Error, Sendable {
   }
 }
 
-/// Handles a disk that fills up between two checks of its free space.
+/// Handles a disk of this machine that fills up between two checks of its free space.
 ///
 /// Reopening the library recovers unfinished work, so a daemon waits for space
 /// instead of ending.
@@ -114,7 +115,7 @@ enum FullDisk {
     switch error {
     case let error as IngestError: error.code == .noSpace
     case let error as EngineError: error.cause.map(isCause) == true
-    case let error as CatalogError: error.code == .noSpace
+    case let error as CatalogError: error.code == .noSpace && !error.mayPass
     case let error as ManifestError: error.cause?.code == .noSpace
     case let error as FileError: error.code == .noSpace
     default: false

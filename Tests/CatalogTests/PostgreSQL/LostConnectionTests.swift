@@ -182,6 +182,81 @@ struct LostConnectionTests {
     try setup.catalog.close()
   }
 
+  /// What a process does in a transaction.
+  enum Change: CaseIterable {
+    case claim, complete, write
+  }
+
+  @Test(
+    "A transaction that the server undoes because of a deadlock is made once more",
+    arguments: Change.allCases)
+  func deadlock(_ change: Change) throws {
+    let setup = try Setup()
+    try setup.catalog.configure(Samples.stages())
+    try setup.catalog.apply(
+      (1...3).map { .asset(Samples.asset($0)) }, manifestPosition: 1)
+    let jobs =
+      change == .complete
+      ? try setup.catalog.claim(stage: "identify", limit: 3, suspects: false) : []
+    // The server looks for a deadlock once, so long after a session has begun to wait.
+    try setup.catalog.access.sync { (writer) throws(CatalogError) in
+      try writer.connection.executeScript("SET deadlock_timeout = '2s'")
+    }
+    let other = try PostgreSQLDriver(setup.database, role: .reading)
+    defer { other.close() }
+    try other.executeScript("SET deadlock_timeout = '20s'")
+    let own = "datname = current_database()"
+    func deadlocks() throws -> Int64 {
+      let found = try other.first(
+        "SELECT pg_stat_clear_snapshot(), deadlocks FROM pg_stat_database WHERE \(own)"
+      ) { $0.int64(1) }
+      return found ?? 0
+    }
+    @Sendable func work() throws -> Int {
+      switch change {
+      case .claim:
+        return try setup.catalog.claim(stage: "identify", limit: 3, suspects: false).count
+      case .complete:
+        return try setup.catalog.complete(
+          jobs.map {
+            Completion(token: $0.token, outcome: .done(facts: [:], renditions: []), seconds: 1)
+          }
+        ).count
+      case .write:
+        _ = try setup.catalog.apply([.asset(Samples.asset(4))], manifestPosition: 2)
+        return 0
+      }
+    }
+    try other.executeScript("BEGIN; LOCK TABLE pipeline.ledger IN ACCESS EXCLUSIVE MODE")
+    let background = BackgroundWork { try work() }
+    let looker = try PostgreSQLDriver(setup.database, role: .reading)
+    defer { looker.close() }
+    let end = ContinuousClock.now + .seconds(30)
+    while try looker.first(
+      "SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE NOT granted AND \(own)",
+      read: { $0.int64(0) }) == 0
+    {
+      try #require(ContinuousClock.now < end && background.end == nil)
+      usleep(1000)
+    }
+    // Whoever has the turn waits for this session, which waits for the turn. It gets it once the other is undone.
+    try other.executeScript(other.turn())
+    try other.executeScript("ROLLBACK")
+    while background.end == nil { usleep(1000) }
+    #expect(try background.end?.get() == (change == .claim ? 3 : 0))
+    // The server counts a little later.
+    while try deadlocks() == 0, ContinuousClock.now < end { usleep(10_000) }
+    #expect(try deadlocks() == 1)
+    let states: [LedgerState: Int] =
+      switch change {
+      case .claim: [.running: 3]
+      case .complete: [.done: 3]
+      case .write: [.ready: 4]
+      }
+    #expect(try setup.catalog.backlog()["identify"] == states)
+    try setup.catalog.close()
+  }
+
   @Test("That a server stays away is told once, and that it is back, too")
   func absence() throws {
     let setup = try Setup()

@@ -12,6 +12,7 @@ extension CatalogWriter {
     overtakenNow = []
     droppedNow = 0
     guard let participation, let driver = connection.postgreSQL else { return }
+    try driver.requireOwnHistory()
     let words = driver.entry.split(separator: " ").map(String.init)
     guard words.count == 3, Int(words[0]) == PostgreSQLSchema.version else {
       throw CatalogError(

@@ -42,25 +42,29 @@ package struct WatchLoop {
       }
       // Drop the reference: releasing the library requires that nothing keeps its lock.
       end = .signal
+      var isRunning = false
       do {
         let session = try WatchSession(
           next, output: output, signals: signals, service: service, wakeup: wakeup)
-        hasBegun = true
+        (hasBegun, isRunning) = (true, true)
         let start = ContinuousClock.now
-        // One that ends at once by the same error has not had its database back.
-        defer { if ContinuousClock.now - start > .seconds(60) { absence = DatabaseAbsence() } }
+        defer { absence.end(ofSessionSince: start) }
         end = try session.run()
       } catch let error where FullDisk.isCause(of: error) {
         output.survived(error)
         guard waitForSpace(next.setup) else { return }
         end = .reload(next)
       } catch let error
-        where (next.isJoined || hasBegun) && DatabaseAbsence.isAway(error)
-        || next.isJoined && DatabaseAbsence.isOvertaken(error)
+        where (next.isJoined || hasBegun) && DatabaseAbsence.isAway(error, hasBegun: hasBegun)
+        // While it begins, another process may have the catalog's lock.
+        || (next.isJoined || isRunning) && DatabaseAbsence.isOvertaken(error)
       {
         if absence.isNews(DatabaseAbsence.cause(of: error)) {
           output.survived(error)
-          output.message("The watch goes on when the database is back.")
+          output.message(
+            DatabaseAbsence.isAway(error, hasBegun: hasBegun)
+              ? "The watch goes on when the database is back."
+              : "The watch begins anew.")
         }
         let moment = ContinuousClock.now + absence.nextPause()
         while ContinuousClock.now < moment { guard pause() else { return } }

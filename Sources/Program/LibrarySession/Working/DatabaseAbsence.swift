@@ -1,7 +1,7 @@
 import Engine
 import Records
 
-/// The time in which a process beside others can't reach the database.
+/// The time in which a process can't reach its database, or can't change it.
 struct DatabaseAbsence {
   private var pause = Duration.zero
   /// Why its server refuses this process, as last told.
@@ -12,8 +12,12 @@ struct DatabaseAbsence {
     (error as? EngineError)?.cause.flatMap(cause) ?? error as? CatalogError
   }
 
-  /// Whether an error says that the database can't be reached.
-  static func isAway(_ error: any Error) -> Bool { cause(of: error)?.code == .unreachable }
+  /// Whether an error says that the database can't be reached, or can't be changed for now.
+  ///
+  /// - Parameter hasBegun: whether this process could change it before; whoever begins has to see what is wrong with it.
+  static func isAway(_ error: any Error, hasBegun: Bool) -> Bool {
+    cause(of: error).map { $0.code == .unreachable || hasBegun && $0.mayPass } ?? false
+  }
 
   /// Whether an error says that the database has lost what this process knows.
   static func isOvertaken(_ error: any Error) -> Bool { cause(of: error)?.code == .locked }
@@ -24,6 +28,12 @@ struct DatabaseAbsence {
     guard let error, error.isRefusal, error.message != refusal else { return isFirst }
     refusal = error.message
     return true
+  }
+
+  /// Forgets it after a session that went on for a while: one that ends at once by the same error has not had its database
+  /// back.
+  mutating func end(ofSessionSince start: ContinuousClock.Instant) {
+    if ContinuousClock.now - start > .seconds(60) { self = DatabaseAbsence() }
   }
 
   /// How long to wait before the next try, longer each time.

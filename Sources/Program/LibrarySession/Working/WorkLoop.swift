@@ -31,7 +31,9 @@ package struct WorkLoop {
       if signals.consumeReload() { setup = reloaded(search, former: setup) }
       do {
         let session = try WorkSession(setup, report: report, signals: signals)
-        (absence, hasBegun) = (DatabaseAbsence(), true)
+        hasBegun = true
+        let start = ContinuousClock.now
+        defer { absence.end(ofSessionSince: start) }
         let beginning = WorkBeginning(setup)
         if beginning != told { report.output.began(beginning) }
         told = beginning
@@ -43,7 +45,7 @@ package struct WorkLoop {
         report.output.survived(error)
         report.output.message("The work begins anew.")
         wait(.seconds(1))
-      } catch let error where DatabaseAbsence.isAway(error) {
+      } catch let error where DatabaseAbsence.isAway(error, hasBegun: hasBegun) {
         // Whoever begins has to see what is wrong with a password or a name.
         if !hasBegun, DatabaseAbsence.cause(of: error)?.isRefusal == true { throw error }
         if absence.isNews(DatabaseAbsence.cause(of: error)) {

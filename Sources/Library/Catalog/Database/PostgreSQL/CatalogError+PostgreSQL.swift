@@ -24,6 +24,11 @@ extension CatalogError {
         CatalogError(
           .database,
           "\(subject) was locked by another session for a minute: end its transaction. \(cause)")
+      case (_, "40P01"), (_, "40001"):
+        CatalogError(
+          .database,
+          "\(subject) undid a change, time and again, so that another session could go on, which locks what the program "
+            + "needs. Nothing is lost: the next run does it. \(cause)")
       case (_, "25006"):
         CatalogError(
           .readOnly, "\(subject) can only be read: its server is a standby, or read-only. \(cause)")
@@ -34,7 +39,8 @@ extension CatalogError {
       case (_, "42P01"):
         CatalogError(
           .database,
-          "\(subject) lacks a table, as if its database had been made anew. \(Self.advice) \(cause)"
+          "\(subject) lacks a table, as while a backup is being restored, or if its database was made anew. If it stays so, "
+            + "`pipeline rebuild-catalog` on the machine with the library's own folder makes it again. \(cause)"
         )
       case _ where error == PostgreSQLConnection.sharedSession: .sharedSession(subject)
       // A name of a prepared statement that is unknown, or known already.
@@ -48,6 +54,14 @@ extension CatalogError {
       }
     self.cause = cause
     isRefusal = error.isRefusal
+    mayPass = error.code == .refused && error.state.map(Self.mayPass) == true
+  }
+
+  /// Whether what a server refuses with a code may succeed later: it undid a transaction for another one's sake, lacks room
+  /// or memory, may only be read, was told to end a statement, did not get a lock in time, or gets its tables from a backup
+  /// just now.
+  private static func mayPass(_ state: String) -> Bool {
+    ["40", "53"].contains(state.prefix(2)) || ["25006", "57014", "55P03", "42P01"].contains(state)
   }
 
   private static func sharedSession(_ subject: String, _ cause: String? = nil) -> CatalogError {

@@ -33,14 +33,17 @@ extension PostgreSQLDriver {
   }
 
   /// SQL for what a participant has to know at the start of a transaction, as one text: the version of the schema, the
-  /// generation of the stages, and its own state; and the server's process, which tells whether the session is its own.
+  /// generation of the stages, and its own state; the server's process, which tells whether the session is its own; and the
+  /// mark of the last commit, which tells whether the catalog is as this process left it.
   var entrance: String {
     let process = PostgreSQLConnection.processSQL
-    guard let participant else { return "SELECT '', \(process)" }
+    guard let participant else { return "SELECT '', \(process), NULL" }
+    let (table, row) = markPlace
     return """
       SELECT concat_ws(' ', (SELECT version FROM schema_version),
         coalesce((SELECT value FROM setting WHERE key = '\(Setting.generation)'), '-'),
-        coalesce((SELECT state FROM participant WHERE id = \(participant)), '-')), \(process)
+        coalesce((SELECT state FROM participant WHERE id = \(participant)), '-')), \(process),
+        (SELECT mark FROM \(table) WHERE \(row))
       """
   }
 

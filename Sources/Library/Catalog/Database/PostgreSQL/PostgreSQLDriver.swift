@@ -46,8 +46,10 @@ final class PostgreSQLDriver: DatabaseDriver {
   var session = ""
   /// The participant that this connection changes the catalog for.
   var participant: Int64? { didSet { if role == .working { lastMark = "" } } }
-  /// What the last writing transaction found at its begin: the value of `entrance`.
+  /// What the last writing transaction found at its begin: the first value of `entrance`.
   private(set) var entry = ""
+  /// The mark that it found; `nil` if there was none.
+  private var foundMark: String?
   /// Statements that are executed at the end of a transaction now and then.
   var upkeep: [String] = []
   private var rowsSinceUpkeep = 0
@@ -147,14 +149,21 @@ final class PostgreSQLDriver: DatabaseDriver {
     do throws(PostgreSQLError) {
       return try body()
     } catch {
-      throw CatalogError(postgreSQL: error, address, sql: error.queuedStatement ?? sql)
+      throw failure(error, at: sql)
     }
+  }
+
+  /// The error of a statement, or of one that was sent before it; takes note of one that undoes the transaction for
+  /// another one's sake.
+  private func failure(_ error: PostgreSQLError, at sql: String) -> CatalogError {
+    if error.state.map(Self.undoing.contains) == true { isUndone = true }
+    return CatalogError(postgreSQL: error, address, sql: error.queuedStatement ?? sql)
   }
 
   // MARK: Transactions
 
   func begin(_ kind: TransactionKind) throws(CatalogError) {
-    hasLostTransaction = false
+    (hasLostTransaction, isUndone) = (false, false)
     // Nothing has begun, so a new connection is as good.
     if connection.isLost, canReconnect { try reconnect() }
     if role.isWriter, kind != .reading {
@@ -168,6 +177,11 @@ final class PostgreSQLDriver: DatabaseDriver {
 
   /// The SQLSTATE `lock_not_available`.
   private static let lockTimeout = "55P03"
+  /// The SQLSTATEs `serialization_failure` and `deadlock_detected`: the server has undone one transaction so that another
+  /// can go on, and it may succeed when it is repeated.
+  private static let undoing: Set = ["40001", "40P01"]
+  /// Whether the server has undone the transaction for that reason.
+  private var isUndone = false
 
   /// Begins a transaction, waits for its turn and reads `entry`, in one message, so that there is one answer to wait for.
   /// No other statement of the transaction is sent before.
@@ -178,6 +192,7 @@ final class PostgreSQLDriver: DatabaseDriver {
       do throws(PostgreSQLError) {
         let result = try connection.execute(sql)
         entry = result.rowCount == 1 ? result.text(0, 0) : ""
+        foundMark = result.rowCount == 1 && !result.isNull(0, 2) ? result.text(0, 2) : nil
         if result.rowCount == 1 { try connection.requireSameSession(result.integer(0, 1)) }
         return
       } catch {
@@ -187,8 +202,9 @@ final class PostgreSQLDriver: DatabaseDriver {
           // The server may have begun it all the same.
           if !connection.isLost { _ = try? connection.execute("ROLLBACK") }
           // Whoever has the turn may go on for longer than other locks are waited for.
+          let mayFollow = error.state.map { $0 == Self.lockTimeout || Self.undoing.contains($0) }
           let isWaiting =
-            error.state == Self.lockTimeout && !CurrentProcess.isAskedToEnd.load(ordering: .relaxed)
+            mayFollow == true && !CurrentProcess.isAskedToEnd.load(ordering: .relaxed)
           guard isWaiting else { throw CatalogError(postgreSQL: error, address, sql: "BEGIN") }
         }
       }
@@ -196,7 +212,8 @@ final class PostgreSQLDriver: DatabaseDriver {
     }
   }
 
-  /// Whether the last transaction was undone because its connection was lost.
+  /// Whether the last transaction was undone through no fault of its own: its connection was lost, or the server let
+  /// another one go on instead.
   private(set) var hasLostTransaction = false
 
   /// Whether a statement can be repeated on another connection: nothing before it in its transaction was answered.
@@ -228,8 +245,7 @@ final class PostgreSQLDriver: DatabaseDriver {
       try connection.enqueue("COMMIT")
       try connection.finishQueue()
     } catch {
-      let failure = CatalogError(
-        postgreSQL: error, address, sql: error.queuedStatement ?? "COMMIT")
+      let failure = failure(error, at: "COMMIT")
       guard connection.isLost else { throw failure }
       pendingMark = mark
       // Until the server says what became of it, it must not be repeated.
@@ -248,7 +264,7 @@ final class PostgreSQLDriver: DatabaseDriver {
   }
 
   /// The row that has the mark: those who take turns at the lock share one, all others have their own.
-  private var markPlace: (table: String, row: String) {
+  var markPlace: (table: String, row: String) {
     role == .writing ? ("last_commit", "TRUE") : ("participant", "id = \(participant ?? 0)")
   }
 
@@ -265,17 +281,30 @@ final class PostgreSQLDriver: DatabaseDriver {
     let isThere = try first("SELECT to_regclass('\(table)') IS NOT NULL") { $0.int64(0) } == 1
     let found =
       try isThere ? first("SELECT mark FROM \(table) WHERE \(row)") { $0.text(0) } : nil
-    // A participant whose row is gone joins anew.
-    let isAbsent = role == .working && found == nil
-    guard isAbsent || lastMark == nil || found == lastMark || found == pendingMark else {
-      throw CatalogError(
-        .locked,
-        "While the connection to the catalog “\(address)” was lost, another process has changed it, or its "
-          + "server has lost the last changes, as after a failover. The next run replays what is missing."
-      )
-    }
+    guard isKnown(found) || found == pendingMark else { throw otherHistory() }
     lastMark = found
     pendingMark = nil
+  }
+
+  /// Refuses a catalog that is not as this process left it, at the begin of a transaction: a backup may have been put in its
+  /// place without a connection being lost.
+  ///
+  /// - Throws: `.locked`.
+  func requireOwnHistory() throws(CatalogError) {
+    guard isKnown(foundMark) else { throw otherHistory() }
+  }
+
+  private func isKnown(_ mark: String?) -> Bool {
+    // A participant whose row is gone joins anew.
+    lastMark == nil || mark == lastMark || role == .working && mark == nil
+  }
+
+  private func otherHistory() -> CatalogError {
+    CatalogError(
+      .locked,
+      "The catalog “\(address)” is not as this process left it: another process has changed it, or its server has lost "
+        + "the last changes, as after a failover, or where an older backup was put back. The next run replays what is "
+        + "missing.")
   }
 
   var isInTransaction: Bool { transactionConnection != nil }
@@ -286,7 +315,7 @@ final class PostgreSQLDriver: DatabaseDriver {
     beginning = nil
     connection.abandonQueue()
     let isLost = connection.isLost || begun != connectionNumber
-    hasLostTransaction = isLost && pendingMark == nil
+    hasLostTransaction = (isLost || isUndone) && pendingMark == nil
     // A connection that is lost has no transaction any more.
     if !isLost { _ = try? connection.execute("ROLLBACK") }
   }

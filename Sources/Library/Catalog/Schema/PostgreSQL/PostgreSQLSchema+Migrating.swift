@@ -34,10 +34,57 @@ extension PostgreSQLSchema {
         WHERE schemaname = nspname AND tablename = 'schema_version')
       """, schema)
     guard isOther else { return }
-    throw CatalogError(
+    var refusal = CatalogError(
       .corrupt,
       "The database “\(connection.path)” has a schema “\(schema)” that is not a catalog. Use another "
         + "database.", path: connection.path)
+    // A backup that is being restored has no tables at first.
+    refusal.mayPass = true
+    throw refusal
+  }
+
+  /// Refuses a catalog without all its triggers, indexes and foreign keys, which a backup that is being restored gets last:
+  /// what is changed meanwhile would be neither counted nor found by searches.
+  ///
+  /// - Throws: `.corrupt`.
+  static func requireWhole(_ connection: Connection) throws(CatalogError) {
+    let present = try connection.first(
+      """
+      SELECT
+        (SELECT count(*) FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid
+          WHERE relnamespace = catalog AND tgname IN (\(list(of: triggerNames))))
+        + (SELECT count(*) FROM pg_class
+          WHERE relnamespace = catalog AND relkind = 'i' AND relname IN (\(list(of: indexNames))))
+        + (SELECT count(*) FROM pg_constraint WHERE connamespace = catalog AND contype = 'f')
+      FROM (SELECT CAST('\(name)' AS regnamespace) AS catalog) AS schema
+      """
+    ) { $0.int(0) }
+    let missing = triggerNames.count + indexNames.count + foreignKeys - (present ?? 0)
+    guard missing > 0 else { return }
+    var refusal = CatalogError(
+      .corrupt,
+      "The catalog “\(connection.path)” lacks \(missing) of its triggers, indexes and foreign keys, as while a backup is "
+        + "being restored. If it stays so, `pipeline rebuild-catalog` on the machine with the library's own folder makes it "
+        + "again.", path: connection.path)
+    refusal.mayPass = true
+    throw refusal
+  }
+
+  private static let triggerNames = names(
+    after: "CREATE TRIGGER ", in: readyTriggers + triggers + followingTriggers)
+  private static let indexNames =
+    names(after: "CREATE INDEX ", in: migrations.joined())
+    + names(after: "CREATE UNIQUE INDEX ", in: migrations.joined())
+  private static let foreignKeys = migrations.joined().ranges(of: " REFERENCES ").count
+
+  private static func names(after words: String, in script: String) -> [String] {
+    script.ranges(of: words).map { range in
+      String(script[range.upperBound...].prefix { $0.isLetter || $0.isNumber || $0 == "_" })
+    }
+  }
+
+  private static func list(of names: [String]) -> String {
+    names.map { "'\($0)'" }.joined(separator: ", ")
   }
 
   /// The server's number of the catalog's schema.
