@@ -146,6 +146,49 @@ struct DatabaseFaultTests {
     #expect(try locked.workspace.json("verify").summary["problems"] == 0)
   }
 
+  @Test("A program that is killed while it makes or updates a catalog leaves it as it was")
+  func killedUpdate() throws {
+    let address = try PostgreSQLServer.shared.makeDatabase()
+    let workspace = try Workspace(["catalog": .string(address.uri)])
+    let holder = try PostgreSQLConnection(address, applicationName: "psql")
+    defer { holder.close() }
+    func kill(while lock: String) throws {
+      try holder.execute("BEGIN; \(lock)")
+      let run = try workspace.program.start(["run", "--json"])
+      try run.wait(for: "a wait for the lock") { try holder.first(Self.waits) > 0 }
+      run.signal(SIGKILL)
+      _ = try run.wait(within: 30)
+      try holder.execute("ROLLBACK")
+      let gone =
+        "SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'pipeline/%'"
+        + " AND datname = current_database()"
+      let end = ContinuousClock.now + .seconds(30)
+      while try holder.first(gone) > 0 {
+        try #require(ContinuousClock.now < end)
+        usleep(2000)
+      }
+    }
+    try put(1, in: workspace)
+    // Another session makes a schema of that name, and has not committed it.
+    try kill(while: "CREATE SCHEMA pipeline")
+    #expect(
+      try holder.first("SELECT count(*) FROM pg_namespace WHERE nspname = 'pipeline'") == 0)
+    try workspace.json("run")
+    for former in [FormerSchema.version1, FormerSchema.version2] {
+      let version = "SELECT version FROM pipeline.schema_version"
+      let now = try holder.first(version)
+      try holder.execute(former)
+      let before = try holder.first(version)
+      #expect(before < now)
+      try put(1, in: workspace, from: Int(before))
+      try kill(while: "LOCK TABLE pipeline.original IN ACCESS EXCLUSIVE MODE")
+      #expect(try holder.first(version) == before)
+      #expect(try workspace.json("run").summary["imported"] == 1)
+      #expect(try holder.first(version) == now)
+    }
+    #expect(try workspace.json("verify").summary["problems"] == 0)
+  }
+
   @Test("What the server remarks while connecting is not said")
   func notices() throws {
     let address = try PostgreSQLServer.shared.makeDatabase()

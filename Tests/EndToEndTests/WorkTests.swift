@@ -229,6 +229,30 @@ struct WorkTests: WorkSuite {
     try shared.expectDone(jobs: 3, attempts: 2)
   }
 
+  @Test("Jobs of which nobody tells are found all the same")
+  func untold() throws {
+    let shared = try SharedWorkspace(stages: [Self.identify])
+    try shared.put(0..<3)
+    try shared.workspace.json("run")
+    let worker = try shared.startWork()
+    try worker.wait(for: "its place") { try shared.count("participant WHERE verb = 'work'") == 1 }
+    // It looks for jobs when it begins, and its other connection has something to say every few seconds.
+    try worker.wait(for: "its rest") {
+      try shared.database.first(
+        """
+        SELECT count(*) FROM pg_stat_activity
+        WHERE datname = current_database() AND application_name LIKE 'pipeline/%'
+          AND query NOT LIKE '%participant%' AND query_start < clock_timestamp() - interval '3 seconds'
+        """) == 1
+    }
+    // As where a notification is lost; triggers would tell of the rows.
+    try shared.database.execute(Self.again.replacing("; NOTIFY pipeline", with: ""))
+    try worker.wait(for: "the jobs", within: 60) { try ended(worker) == 3 }
+    worker.signal(SIGTERM)
+    #expect(try worker.wait(within: 30).exitCode == 143)
+    try shared.expectDone(jobs: 3, attempts: 2)
+  }
+
   @Test("SIGTERM gives back what does not end in time")
   func drain() throws {
     let shared = try SharedWorkspace(stages: [SmallPlugin.stage])

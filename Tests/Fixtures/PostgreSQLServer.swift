@@ -70,7 +70,11 @@ package final class PostgreSQLServer: Sendable {
       start() { "$0/postgres" -D data -k "$1" -c listen_addresses= $settings >>log 2>&1 </dev/null & }
       start "$1"
       while read -r order; do
-        case $order in start) start "$1" ;; *) kill "-$order" $!; wait ;; esac
+        case $order in
+          start) start "$1" ;;
+          standby) touch data/standby.signal; start "$1" ;;
+          *) kill "-$order" $!; wait ;;
+        esac
       done
       kill -QUIT $!; wait
       # The process that started it has ended, and a gigabyte of databases would stay.
@@ -123,6 +127,19 @@ package final class PostgreSQLServer: Sendable {
   package func start() throws {
     try lifeline.fileHandleForWriting.write(contentsOf: Data("start\n".utf8))
     try wait { $0 == nil }
+  }
+
+  /// Starts the server again as a standby, which can be read, and waits to be promoted.
+  package func startAsStandby() throws {
+    try lifeline.fileHandleForWriting.write(contentsOf: Data("standby\n".utf8))
+    try wait { $0 == nil }
+  }
+
+  /// Makes a standby a server that can be changed.
+  package func promote() throws {
+    let connection = try PostgreSQLConnection(try address(of: "postgres"), applicationName: "tests")
+    defer { connection.close() }
+    try connection.execute("SELECT pg_promote()")
   }
 
   /// Connects until the outcome is as wanted.
@@ -231,6 +248,38 @@ package final class PostgreSQLServer: Sendable {
       // That is how it gets full.
       guard isFull else { throw error }
     }
+  }
+}
+
+/// Backups.
+extension PostgreSQLServer {
+  /// Writes what a database has into a file, while others use it.
+  package func dump(_ database: DatabaseLocation, to file: BytePath) throws {
+    try run("pg_dump", ["-Fc", "-f", file.description, String(Self.name(of: database))])
+  }
+
+  /// Makes a database anew from such a file, whoever is connected to it.
+  ///
+  /// - Parameter options: of pg_restore, which replaces what is there by them; by default the database itself is replaced.
+  package func restore(
+    _ database: DatabaseLocation, from file: BytePath, replacing options: [String]? = nil
+  ) throws {
+    let name = String(Self.name(of: database))
+    if options == nil {
+      try run("dropdb", ["--force", name])
+      try run("createdb", [name])
+    }
+    try run("pg_restore", (options ?? []) + ["-d", name, file.description])
+  }
+
+  private func run(_ program: String, _ words: [String]) throws {
+    let process = Process()
+    process.executableURL = URL(filePath: "\(Self.programs ?? "")/\(program)")
+    process.arguments = words
+    process.environment = variables
+    try process.run()
+    process.waitUntilExit()
+    guard process.terminationStatus == 0 else { throw POSIXError(.EIO) }
   }
 }
 
