@@ -115,6 +115,49 @@ struct FailoverTests: WorkSuite {
     #expect(try bench.workspace.json("run").summary["imported"] == 0)
   }
 
+  /// What becomes of processes that are at work meanwhile.
+  @Test("Watch, what joined and work wait for a backup to be restored, however long that takes")
+  func slowRestore() throws {
+    let server = try PostgreSQLServer()
+    let bench = try JoinedBench(server: server)
+    let watch = try bench.startWatch()
+    let second = try bench.startJoined()
+    let worker = try bench.startWork()
+    let runs = [watch, second, worker]
+    try bench.put((0..<5).map { "\($0).txt" })
+    try bench.wait(forFiles: 5)
+    let dump = bench.workspace.root.appending("dump")
+    try server.dump(bench.shared.address, to: dump)
+    try bench.put((5..<10).map { "\($0).txt" })
+    try bench.wait(forFiles: 10)
+    // The parts of a restore, in its order, with time between them for each process to look.
+    let parts = ["--section=pre-data", "--section=data", "--section=post-data"]
+    try bench.put(["meanwhile.txt"])
+    for (index, part) in parts.enumerated() {
+      try server.restore(bench.shared.address, from: dump, replacing: index == 0 ? nil : [], [part])
+      if part == parts.last { break }
+      let told = runs.map { $0.outputSoFar.count + $0.errorsSoFar.count }
+      let end = ContinuousClock.now + .seconds(15)
+      while ContinuousClock.now < end {
+        for run in runs where !run.isRunning {
+          let outcome = try run.wait(within: 1)
+          try #require(outcome.exitCode == nil, "It ended while \(part) was restored: \(outcome)")
+        }
+        usleep(50_000)
+      }
+      if index == 0 {
+        #expect(zip(runs, told).contains { $0.outputSoFar.count + $0.errorsSoFar.count > $1 })
+      }
+    }
+    try bench.shared.reconnect()
+    try bench.wait(forFiles: 11, within: 180)
+    for run in runs {
+      try bench.end(run)
+      #expect(run.outputSoFar.count + run.errorsSoFar.count < 20_000)
+    }
+    try bench.expectSound()
+  }
+
   @Test("A catalog that is being restored is not changed before it has its triggers and keys")
   func halfRestored() throws {
     let server = try PostgreSQLServer()
@@ -124,16 +167,16 @@ struct FailoverTests: WorkSuite {
     let database = bench.shared.database
     for (removal, mending) in [
       (
-        "ALTER TABLE pipeline.asset DISABLE TRIGGER USER; DROP TRIGGER picture_trash ON pipeline.asset",
-        """
-        CREATE TRIGGER picture_trash AFTER UPDATE OF trashed_at ON pipeline.asset
-          FOR EACH ROW EXECUTE FUNCTION pipeline.picture_trash();
-        ALTER TABLE pipeline.asset ENABLE TRIGGER USER
-        """
+        "ALTER TABLE pipeline.asset DISABLE TRIGGER picture_trash",
+        "ALTER TABLE pipeline.asset ENABLE TRIGGER picture_trash"
       ),
       (
         "DROP INDEX pipeline.asset_digest",
         "CREATE INDEX asset_digest ON pipeline.asset (digest, id)"
+      ),
+      (
+        "ALTER TABLE pipeline.counter DROP CONSTRAINT counter_pkey",
+        "ALTER TABLE pipeline.counter ADD CONSTRAINT counter_pkey PRIMARY KEY (kind, owner, state)"
       ),
       (
         "ALTER TABLE pipeline.asset DROP CONSTRAINT asset_digest_fkey",
@@ -182,7 +225,7 @@ struct FailoverTests: WorkSuite {
       "\(found)")
     #expect(
       found.contains {
-        $0["message"]?.string?.contains("before `pipeline verify --repair`") == true
+        $0["message"]?.string?.contains("`pipeline rebuild-catalog` follows") == true
       })
     let repaired = try workspace.json("verify", "--repair", exit: 3)
     #expect(repaired.summary["repaired"] == 0)

@@ -393,7 +393,7 @@ struct S3FaultTests {
     #expect(proxy.requests <= 200)
   }
 
-  @Test("A listing whose second page fails, or is cut, is an error, after all tries")
+  @Test("A listing whose second page fails, or is cut, is an error")
   func failingPage() throws {
     let prefix = try server.client(place).location.prefix
     let whole = "<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>"

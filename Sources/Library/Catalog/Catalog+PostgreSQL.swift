@@ -33,7 +33,7 @@ extension Catalog {
             try PostgreSQLSchema.update(connection, from: version)
           }
         }
-        try PostgreSQLSchema.requireWhole(connection)
+        try PostgreSQLSchema.requireWhole(driver)
         try LostRenditions.noteEmptyTable(in: connection)
       } else {
         guard create else { throw .missing(place) }
@@ -71,7 +71,7 @@ extension Catalog {
             + "updates it.", path: place.name)
       }
       try requireOwner(of: connection, libraryID: libraryID)
-      try PostgreSQLSchema.requireWhole(connection)
+      try PostgreSQLSchema.requireWhole(driver)
       driver.session = PostgreSQLSchema.session
       driver.upkeep = PostgreSQLSchema.sessionUpkeep
       try connection.executeScript(driver.session)

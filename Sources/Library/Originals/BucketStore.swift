@@ -42,9 +42,9 @@ package final class BucketStore: OriginalStore {
 
   package var readsAtOnce: Int { Self.transfers }
 
-  package func makeRoom() {
+  package func makeRoom(_ bytes: Int) {
     // A cache that can't be opened has nothing to give.
-    try? copies.cacheIfWritable()?.empty()
+    try? copies.cacheIfWritable()?.empty(toFree: bytes)
   }
 
   // MARK: Storing

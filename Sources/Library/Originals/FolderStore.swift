@@ -147,7 +147,7 @@ package final class FolderStore: OriginalStore {
   /// More make a spinning disk seek.
   package var readsAtOnce: Int { 1 }
 
-  package func makeRoom() {}
+  package func makeRoom(_ bytes: Int) {}
 
   package func keepCopies(of files: [IncomingOriginal]) {}
 

@@ -155,12 +155,10 @@ package final class OriginalCache: Sendable {
   }
 
   private func noRoom(_ error: FileError) -> FileError {
-    let free =
-      (try? folder.fileSystem().freeBytes).map { " \(ByteSize(bytes: $0)) are free." } ?? ""
     var failure = error
     failure.message =
-      "There is no room in “\(folder.path.printable)” for the local copy of an original: make room on its file system."
-      + "\(free) \(error.message)"
+      "There is no room in “\(folder.path.printable)” for the local copy of an original: make room on its file system. "
+      + error.message
     return failure
   }
 
@@ -271,8 +269,11 @@ package final class OriginalCache: Sendable {
 
   // MARK: Room
 
-  /// Removes all copies that nobody uses.
-  package func empty() { makeRoom(for: .max) }
+  /// Removes all copies that nobody uses, if so many bytes become free by that.
+  package func empty(toFree bytes: Int) {
+    guard let entries = try? survey(), entries.reduce(0, { $0 + $1.size }) >= bytes else { return }
+    makeRoom(for: .max)
+  }
 
   private struct Entry {
     var folder: BytePath

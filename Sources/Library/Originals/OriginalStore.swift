@@ -66,8 +66,8 @@ package protocol OriginalStore: Sendable {
   /// where they came from, and would be one with the copies.
   func keepCopies(of files: [IncomingOriginal])
 
-  /// Removes local copies of originals that can be fetched again.
-  func makeRoom()
+  /// Removes local copies of originals, which can be fetched again, if so many bytes become free by that.
+  func makeRoom(_ bytes: Int)
 
   /// Replaces a damaged or missing original with good bytes; sets aside whatever is in its place,
   /// never overwriting it.

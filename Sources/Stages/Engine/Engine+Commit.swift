@@ -39,7 +39,7 @@ extension Engine {
       case .inputDamaged:
         try remakeInput(of: job.job)
         tokens.append(job.job.token)
-      case .done, .skipped, .failed: others.append(job)
+      case .done, .skipped, .failed, .noRoom: others.append(job)
       }
     }
     guard !tokens.isEmpty else { return finished }
@@ -109,6 +109,11 @@ extension Engine {
         outcome = .skipped(reason: reason, class: kind?.rawValue)
       case (.failed(let failure), _):
         outcome = self.outcome(failure, of: job)
+      case (.noRoom(let reason), _):
+        // Others may have room. The stage waits here, and this job is not tried here again: it may be too large.
+        isByLimit = ledger.isBesideOthers
+        outcome = self.outcome(
+          PluginFailure(isByLimit ? .environment : .transient, reason), of: job)
       case (.givenUp, _), (.inputDamaged, _):
         // `requeueGivenUp` has already dealt with these.
         continue
@@ -204,6 +209,8 @@ struct FinishedJob: Sendable {
     case done(facts: JSONValue, renditions: [CollectedRendition], kept: [KeptRendition])
     case skipped(reason: String, class: PluginFailure.Class? = nil)
     case failed(PluginFailure)
+    /// This machine has no room for its input.
+    case noRoom(reason: String)
     /// Cancelled because the program is ending; the job is not at fault.
     case givenUp
     /// The rendition that it works on is damaged or missing.

@@ -94,12 +94,14 @@ extension Engine {
       // Retrying does not help if it is lost. Importing the file again does, and its jobs are then
       // retried.
       if error.code == .stopped { return end(waiting, stage: index, .givenUp) }
+      if error.code == .noSpace {
+        return end(waiting, stage: index, .noRoom(reason: error.message))
+      }
       let failureClass: PluginFailure.Class =
         switch error.code {
         case .notFound, .notRegular: .permanent
         // The stage waits until the store of originals can be used.
         case .unavailable: .environment
-        case .noSpace where ledger.isBesideOthers: .environment
         default: .transient
         }
       end(waiting, stage: index, .failed(PluginFailure(failureClass, error.message)))

@@ -72,7 +72,7 @@ struct OriginalCacheTests {
     #expect(try library.openParent(of: "cache/x").entries().count == 1)
     // The end of one does not take the file from the other.
     first = nil
-    cache.empty()
+    cache.empty(toFree: 1)
     #expect(try second.open().readToEnd() == bytes)
   }
 

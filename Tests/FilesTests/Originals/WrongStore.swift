@@ -32,7 +32,7 @@ struct WrongStore: OriginalStore {
     try store.copy(digest, to: file, isStopped: isStopped)
   }
 
-  func makeRoom() {}
+  func makeRoom(_ bytes: Int) {}
   func keepCopies(of files: [IncomingOriginal]) {}
 
   func restore(_ digest: Digest) -> Bool { store.restore(digest) }

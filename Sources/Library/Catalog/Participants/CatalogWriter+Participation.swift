@@ -14,6 +14,7 @@ extension CatalogWriter {
     guard let participation, let driver = connection.postgreSQL else { return }
     try driver.requireOwnHistory()
     let words = driver.entry.split(separator: " ").map(String.init)
+    if words.first == "-" { throw .unfinished(connection.path) }
     guard words.count == 3, Int(words[0]) == PostgreSQLSchema.version else {
       throw CatalogError(
         .newerVersion,
@@ -44,6 +45,8 @@ extension CatalogWriter {
   func joinAnew() throws(CatalogError) -> Bool {
     guard isExpired, let participation else { return false }
     isExpired = false
+    // It may be gone because a backup is being put back.
+    try connection.postgreSQL.map(PostgreSQLSchema.requireWhole)
     try participation.join()
     connection.postgreSQL?.participant = participation.id
     generation = ""

@@ -133,9 +133,9 @@ final class Participation: Sendable {
         try seat.driver.reconnect()
       }
       // Whoever was told to end while it was taken for gone still is.
-      var isDraining = false
+      var wasAsked = false
       if former != 0 {
-        isDraining = try seat.connection.hasRow(
+        wasAsked = try seat.connection.hasRow(
           "SELECT 1 FROM participant WHERE id = ? AND state = 'ended'", former)
         try seat.connection.executeScript("SELECT pg_advisory_unlock_shared(\(former))")
       } else if isTaker {
@@ -152,7 +152,7 @@ final class Participation: Sendable {
         VALUES (?, ?, ?, ?, ?, ?, ?, clock_timestamp(), clock_timestamp(), \(expiry))
         ON CONFLICT (id) DO NOTHING
         """, id, isTaker, OwnProcess.node, Int64(getpid()), OwnProcess.verb,
-        programVersion, isDraining ? "draining" : "active")
+        programVersion, wasAsked ? "draining" : "active")
       try seat.connection.execute(
         """
         DELETE FROM participant

@@ -126,8 +126,7 @@ final class Importer {
     var attempts: [ImportAttempt] = []
     var unfit: [Candidate] = []
     let results = candidates.concurrentMap { ($0, examination.examine($0)) }
-    let free = spaceForCopies(of: results)
-    var room = free
+    var changed: [(Candidate, ImportAttempt)] = []
     for (candidate, result) in results {
       switch result {
       case .ended(let state, let reason):
@@ -135,16 +134,23 @@ final class Importer {
       case .stranded(let reason):
         group.end(candidate, state: .failed, reason: reason)
       case .next(let attempt):
-        if try isUnchanged(attempt) { continue }
-        let needed = transfer.mayRename(attempt) ? 0 : attempt.status.identity.size
-        if let free, needed > Self.ordinarySize, needed > free - library.reserve {
-          group.end(candidate, state: .failed, reason: noRoom(needed, free: free))
-        } else if let left = room, needed > 0, needed > left - library.reserve {
-          unfit.append(candidate)
-        } else {
-          room = room.map { $0 - needed }
-          attempts.append(attempt)
-        }
+        if try !isUnchanged(attempt) { changed.append((candidate, attempt)) }
+      }
+    }
+    func needed(_ attempt: ImportAttempt) -> Int {
+      transfer.mayRename(attempt) ? 0 : attempt.status.identity.size
+    }
+    let free = spaceForCopies(changed.reduce(0) { $0 + needed($1.1) })
+    var room = free
+    for (candidate, attempt) in changed {
+      let needed = needed(attempt)
+      if let free, needed > Self.ordinarySize, needed > free - library.reserve {
+        group.end(candidate, state: .failed, reason: noRoom(needed, free: free))
+      } else if let left = room, needed > 0, needed > left - library.reserve {
+        unfit.append(candidate)
+      } else {
+        room = room.map { $0 - needed }
+        attempts.append(attempt)
       }
     }
     return (attempts, unfit)
@@ -179,17 +185,13 @@ final class Importer {
       + "which are kept in reserve."
   }
 
-  /// Free bytes where copies go, once local copies of originals have made room if that is too little; `nil` if the file
+  /// Free bytes where copies go, once local copies of originals have made room for some bytes if need be; `nil` if the file
   /// system does not report them.
-  private func spaceForCopies(of results: [(Candidate, StepResult<ImportAttempt>)]) -> Int? {
+  private func spaceForCopies(_ needed: Int) -> Int? {
     // Without figures, the copy itself finds out.
     func free() -> Int? { (try? library.incoming.fileSystem())?.freeBytes }
-    let needed = results.reduce(0) { sum, result in
-      guard case .next(let attempt) = result.1, !transfer.mayRename(attempt) else { return sum }
-      return sum + attempt.status.identity.size
-    }
     guard let now = free(), needed > now - library.reserve else { return free() }
-    library.originals.makeRoom()
+    library.originals.makeRoom(needed - (now - library.reserve))
     return free()
   }
 

@@ -138,12 +138,13 @@ package class ImportingLibrary {
   /// the library's files are, and there is room for the file that did not fit.
   package func hasRoom() throws -> Bool { try makeRoom(for: wantedRoom) == nil }
 
-  /// Removes local copies of originals, which can be fetched again, if there is no room for some bytes besides the reserve.
+  /// Removes local copies of originals if they leave no room for some bytes besides the reserve, and that helps.
   ///
   /// - Returns: the first folder whose file system still has too little, and its free space.
   private func makeRoom(for bytes: Int) throws -> (BytePath, Int)? {
     let least = reserve + min(bytes, .max - reserve)
-    if try shortage(below: least) != nil { originals.makeRoom() }
+    guard let (_, free) = try shortage(below: least) else { return nil }
+    originals.makeRoom(least - free)
     return try shortage(below: least)
   }
 

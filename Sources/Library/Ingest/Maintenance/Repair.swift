@@ -79,8 +79,7 @@ package struct Repair {
   ) throws {
     // While a rendition still has its record.
     let name = try name(of: problem)
-    let act = mayAdopt ? try act(on: problem, isStopped) : .left
-    guard let action = act else { return }
+    guard let action = mayAdopt ? try act(on: problem, isStopped) : .left else { return }
     if action.isRepaired { result.repaired += 1 }
     if action == .setAside { result.setAside += 1 }
     report.repaired(

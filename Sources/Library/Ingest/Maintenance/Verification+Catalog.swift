@@ -22,7 +22,7 @@ extension Verification {
         switch difference.side {
         case .manifest:
           "The manifest has the asset \(difference.asset), the catalog does not; `pipeline rebuild-catalog` follows the "
-            + "manifest. Run it before `pipeline verify --repair`, which would give the file another record."
+            + "manifest."
         case .catalog:
           "The catalog has the asset \(difference.asset), the manifest does not, or has deleted "
             + "it; `pipeline rebuild-catalog` follows the manifest."

@@ -4,8 +4,8 @@ import Records
 /// The time in which a process can't reach its database, or can't change it.
 struct DatabaseAbsence {
   private var pause = Duration.zero
-  /// Why its server refuses this process, as last told.
-  private var refusal: String?
+  /// What was told of it.
+  private var told: Set<String> = []
 
   /// What a database has to do with an error.
   static func cause(of error: any Error) -> CatalogError? {
@@ -22,12 +22,10 @@ struct DatabaseAbsence {
   /// Whether an error says that the database has lost what this process knows.
   static func isOvertaken(_ error: any Error) -> Bool { cause(of: error)?.code == .locked }
 
-  /// Whether to tell why it can't be reached: at first, and if the server refuses this process for another reason.
+  /// Whether to tell of an error: once for each kind, and for each reason of a server that refuses this process.
   mutating func isNews(_ error: CatalogError?) -> Bool {
-    let isFirst = pause == .zero
-    guard let error, error.isRefusal, error.message != refusal else { return isFirst }
-    refusal = error.message
-    return true
+    guard let error else { return pause == .zero }
+    return told.insert(error.isRefusal ? error.message : "\(error.code)").inserted
   }
 
   /// Forgets it after a session that went on for a while: one that ends at once by the same error has not had its database

@@ -24,7 +24,7 @@ final class LedgerBeside: WrappedLedger {
   func hold(stage: String, because reason: String?) throws(CatalogError) {}
 
   func complete(_ completions: [Completion]) throws(CatalogError) -> [String] {
-    let lacking = completions.filter { $0.outcome.isOfThisMachine }.map(\.token)
+    let lacking = completions.filter { $0.outcome.isOfThisMachine && !$0.isByLimit }.map(\.token)
     let tooMuch = completions.filter(\.isByLimit).map(\.token)
     if !lacking.isEmpty { try catalog.requeue(lacking) }
     if !tooMuch.isEmpty { try catalog.decline(tooMuch) }

@@ -87,7 +87,9 @@ enum VerifyVerb: Verb {
     _ problem: VerificationProblem, _ names: [BytePath], _ console: Console
   ) {
     guard console.isJSON else {
-      let assets = zip(names, problem.assets).map { "\($0.printable) (\($1))" }
+      let assets = zip(names, problem.assets).map { name, id in
+        name.bytes.isEmpty ? "\(id)" : "\(name.printable) (\(id))"
+      }
       let concerned = assets.isEmpty ? "" : " It affects \(assets.joined(separator: ", "))."
       return console.message("\(problem.kind.rawValue): \(problem.message)\(concerned)")
     }

@@ -145,7 +145,7 @@ struct KeptParts: Sendable {
     case .done(let facts, let made, _): completed(by: facts, made, factsOfParts)
     // The file has none of the parts that were wanted, unless it had one before.
     case .skipped: hasLost ? result : completed(by: [:], [], factsOfParts)
-    case .failed, .givenUp, .inputDamaged: result
+    case .failed, .noRoom, .givenUp, .inputDamaged: result
     }
   }
 

@@ -27,8 +27,8 @@ extension CatalogError {
       case (_, "40P01"), (_, "40001"):
         CatalogError(
           .database,
-          "\(subject) undid a change, time and again, so that another session could go on, which locks what the program "
-            + "needs. Nothing is lost: the next run does it. \(cause)")
+          "\(subject) let another session go on, which locks what the program needs: end its transaction, and try again. "
+            + "\(cause)")
       case (_, "25006"):
         CatalogError(
           .readOnly, "\(subject) can only be read: its server is a standby, or read-only. \(cause)")
@@ -58,10 +58,11 @@ extension CatalogError {
   }
 
   /// Whether what a server refuses with a code may succeed later: it undid a transaction for another one's sake, lacks room
-  /// or memory, may only be read, was told to end a statement, did not get a lock in time, or gets its tables from a backup
-  /// just now.
+  /// or memory, may only be read, was told to end a statement, did not get a lock in time, or gets its tables and their keys
+  /// from a backup just now.
   private static func mayPass(_ state: String) -> Bool {
-    ["40", "53"].contains(state.prefix(2)) || ["25006", "57014", "55P03", "42P01"].contains(state)
+    ["40", "53"].contains(state.prefix(2))
+      || ["25006", "57014", "55P03", "42P01", "42P10"].contains(state)
   }
 
   private static func sharedSession(_ subject: String, _ cause: String? = nil) -> CatalogError {

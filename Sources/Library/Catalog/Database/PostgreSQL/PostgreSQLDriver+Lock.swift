@@ -40,7 +40,7 @@ extension PostgreSQLDriver {
     guard let participant else { return "SELECT '', \(process), NULL" }
     let (table, row) = markPlace
     return """
-      SELECT concat_ws(' ', (SELECT version FROM schema_version),
+      SELECT concat_ws(' ', coalesce((SELECT CAST(version AS text) FROM schema_version), '-'),
         coalesce((SELECT value FROM setting WHERE key = '\(Setting.generation)'), '-'),
         coalesce((SELECT state FROM participant WHERE id = \(participant)), '-')), \(process),
         (SELECT mark FROM \(table) WHERE \(row))

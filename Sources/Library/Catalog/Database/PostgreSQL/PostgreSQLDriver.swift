@@ -303,8 +303,8 @@ final class PostgreSQLDriver: DatabaseDriver {
     CatalogError(
       .locked,
       "The catalog “\(address)” is not as this process left it: another process has changed it, or its server has lost "
-        + "the last changes, as after a failover, or where an older backup was put back. The next run replays what is "
-        + "missing.")
+        + "the last changes, as after a failover, or where an older backup was put back. What is missing is replayed when it "
+        + "is opened next.")
   }
 
   var isInTransaction: Bool { transactionConnection != nil }
@@ -384,6 +384,8 @@ final class PostgreSQLDriver: DatabaseDriver {
         connection.isInterrupted = isInterrupted
         if role == .writing { try lock(until: end) }
         if !session.isEmpty { try executeScript(session) }
+        // One that had not begun makes its catalog, or looks at it, next.
+        if participant != nil { try PostgreSQLSchema.requireWhole(self) }
         if role.isWriter { try noteLastMark() }
         lastFailure = nil
         noteReturn()

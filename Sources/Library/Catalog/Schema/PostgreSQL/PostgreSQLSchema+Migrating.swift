@@ -1,3 +1,4 @@
+import PipelineModel
 import PostgreSQL
 import Records
 
@@ -13,8 +14,8 @@ extension PostgreSQLSchema {
       "SELECT 1 FROM pg_namespace WHERE nspname = ?", name)
     guard isThere else { return nil }
     try requireCatalog(name, in: connection)
-    let version =
-      try connection.first("SELECT version FROM \(name).schema_version") { $0.int(0) } ?? 0
+    let found = try connection.first("SELECT version FROM \(name).schema_version") { $0.int(0) }
+    guard let version = found else { throw .unfinished(connection.path) }
     guard version <= Self.version else {
       throw CatalogError(
         .newerVersion,
@@ -43,39 +44,40 @@ extension PostgreSQLSchema {
     throw refusal
   }
 
-  /// Refuses a catalog without all its triggers, indexes and foreign keys, which a backup that is being restored gets last:
-  /// what is changed meanwhile would be neither counted nor found by searches.
+  /// Refuses a catalog without all its triggers, indexes and keys, which a backup that is being restored gets last: what is
+  /// changed meanwhile would be neither counted nor found by searches.
   ///
   /// - Throws: `.corrupt`.
-  static func requireWhole(_ connection: Connection) throws(CatalogError) {
-    let present = try connection.first(
+  static func requireWhole(_ driver: PostgreSQLDriver) throws(CatalogError) {
+    let present = try driver.first(
       """
       SELECT
         (SELECT count(*) FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid
-          WHERE relnamespace = catalog AND tgname IN (\(list(of: triggerNames))))
+          WHERE relnamespace = catalog AND tgenabled <> 'D' AND tgname IN (\(list(of: triggerNames))))
         + (SELECT count(*) FROM pg_class
           WHERE relnamespace = catalog AND relkind = 'i' AND relname IN (\(list(of: indexNames))))
-        + (SELECT count(*) FROM pg_constraint WHERE connamespace = catalog AND contype = 'f')
+        + (SELECT count(*) FROM pg_constraint
+          WHERE connamespace = catalog AND contype IN ('f', 'p', 'u'))
       FROM (SELECT CAST('\(name)' AS regnamespace) AS catalog) AS schema
       """
-    ) { $0.int(0) }
-    let missing = triggerNames.count + indexNames.count + foreignKeys - (present ?? 0)
-    guard missing > 0 else { return }
-    var refusal = CatalogError(
-      .corrupt,
-      "The catalog “\(connection.path)” lacks \(missing) of its triggers, indexes and foreign keys, as while a backup is "
-        + "being restored. If it stays so, `pipeline rebuild-catalog` on the machine with the library's own folder makes it "
-        + "again.", path: connection.path)
-    refusal.mayPass = true
-    throw refusal
+    ) { Int($0.int64(0)) }
+    let missing = triggerNames.count + indexNames.count + keys - (present ?? 0)
+    if missing > 0 {
+      throw .unfinished(
+        BytePath(driver.address.description), "lacks \(missing) of its triggers, indexes and keys")
+    }
   }
 
   private static let triggerNames = names(
     after: "CREATE TRIGGER ", in: readyTriggers + triggers + followingTriggers)
+  private static let tablesText = migrations.joined()
   private static let indexNames =
-    names(after: "CREATE INDEX ", in: migrations.joined())
-    + names(after: "CREATE UNIQUE INDEX ", in: migrations.joined())
-  private static let foreignKeys = migrations.joined().ranges(of: " REFERENCES ").count
+    names(after: "CREATE INDEX ", in: tablesText)
+    + names(after: "CREATE UNIQUE INDEX ", in: tablesText)
+  /// How many keys its tables have: foreign, primary and others.
+  private static let keys =
+    tablesText.ranges(of: " REFERENCES ").count + tablesText.ranges(of: "PRIMARY KEY").count
+    + tablesText.ranges(of: "UNIQUE").count - tablesText.ranges(of: "CREATE UNIQUE INDEX").count
 
   private static func names(after words: String, in script: String) -> [String] {
     script.ranges(of: words).map { range in
@@ -190,5 +192,17 @@ extension PostgreSQLSchema {
   /// Removes a draft that nobody finishes.
   static func removeDraft(in connection: Connection) throws(CatalogError) {
     try connection.executeScript("DROP SCHEMA IF EXISTS \(draftName) CASCADE")
+  }
+}
+
+extension CatalogError {
+  /// The error that a catalog in a database is not complete yet.
+  static func unfinished(_ catalog: BytePath, _ what: String = "has no version") -> CatalogError {
+    var refusal = CatalogError(
+      .corrupt,
+      "The catalog “\(catalog)” \(what), as while a backup is being restored. If it stays so, `pipeline rebuild-catalog` "
+        + "on the machine with the library's own folder makes it again.", path: catalog)
+    refusal.mayPass = true
+    return refusal
   }
 }
