@@ -268,14 +268,18 @@ extension PostgreSQLServer {
     _ parts: [String] = []
   ) throws {
     let name = String(Self.name(of: database))
-    if options == nil {
-      try run("dropdb", ["--force", name])
-      try run("createdb", [name])
-    }
+    if options == nil { try empty(database) }
     let words = (options ?? []) + parts + ["-d", name, file.description]
     // What removes tables may be undone because of a deadlock with programs that look at them.
     for _ in 0..<4 { if (try? run("pg_restore", words)) != nil { return } }
     try run("pg_restore", words)
+  }
+
+  /// Makes a database anew, without anything, whoever is connected to it.
+  package func empty(_ database: DatabaseLocation) throws {
+    let name = String(Self.name(of: database))
+    try run("dropdb", ["--force", name])
+    try run("createdb", [name])
   }
 
   private func run(_ program: String, _ words: [String]) throws {

@@ -32,8 +32,11 @@ struct DatabaseAbsenceTests {
     var (password, database) = (away, away)
     (password.isRefusal, database.isRefusal) = (true, true)
     (password.message, database.message) = ("wrong password", "no database")
-    let unfinished = Self.error(.corrupt, mayPass: true)
-    let all = [away, away, password, password, database, away, unfinished, unfinished]
+    var (unfinished, more) = (
+      Self.error(.corrupt, mayPass: true), Self.error(.corrupt, mayPass: true)
+    )
+    (unfinished.message, more.message) = ("lacks 3 of 9", "lacks 2 of 9")
+    let all = [away, away, password, password, database, away, unfinished, more]
     let told = all.map { error in
       defer { _ = absence.nextPause() }
       return absence.isNews(error)

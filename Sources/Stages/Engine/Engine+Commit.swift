@@ -209,7 +209,7 @@ struct FinishedJob: Sendable {
     case done(facts: JSONValue, renditions: [CollectedRendition], kept: [KeptRendition])
     case skipped(reason: String, class: PluginFailure.Class? = nil)
     case failed(PluginFailure)
-    /// This machine has no room for its input.
+    /// This machine has no room for a copy of its original.
     case noRoom(reason: String)
     /// Cancelled because the program is ending; the job is not at fault.
     case givenUp

@@ -43,8 +43,10 @@ extension Engine {
       let failure = PluginFailure(.environment, "No instance of the plugin is free.")
       return end(waiting, stage: index, .failed(failure))
     }
+    var hasOriginal = false
     do throws(FileError) {
       let original = try waiting.job.input == nil ? originals.lease(waiting.job.digest) : nil
+      hasOriginal = true
       let output = try work.make(for: waiting.job.token)
       let input: BytePath
       if let original {
@@ -94,7 +96,7 @@ extension Engine {
       // Retrying does not help if it is lost. Importing the file again does, and its jobs are then
       // retried.
       if error.code == .stopped { return end(waiting, stage: index, .givenUp) }
-      if error.code == .noSpace {
+      if error.code == .noSpace, !hasOriginal {
         return end(waiting, stage: index, .noRoom(reason: error.message))
       }
       let failureClass: PluginFailure.Class =
@@ -102,6 +104,7 @@ extension Engine {
         case .notFound, .notRegular: .permanent
         // The stage waits until the store of originals can be used.
         case .unavailable: .environment
+        case .noSpace where ledger.isBesideOthers: .environment
         default: .transient
         }
       end(waiting, stage: index, .failed(PluginFailure(failureClass, error.message)))

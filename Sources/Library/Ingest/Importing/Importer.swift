@@ -140,7 +140,7 @@ final class Importer {
     func needed(_ attempt: ImportAttempt) -> Int {
       transfer.mayRename(attempt) ? 0 : attempt.status.identity.size
     }
-    let free = spaceForCopies(changed.reduce(0) { $0 + needed($1.1) })
+    let free = spaceForCopies(changed.map { needed($0.1) })
     var room = free
     for (candidate, attempt) in changed {
       let needed = needed(attempt)
@@ -185,13 +185,17 @@ final class Importer {
       + "which are kept in reserve."
   }
 
-  /// Free bytes where copies go, once local copies of originals have made room for some bytes if need be; `nil` if the file
-  /// system does not report them.
-  private func spaceForCopies(_ needed: Int) -> Int? {
+  /// Free bytes where copies go, once local copies of originals have made room for one more file if need be; `nil` if the
+  /// file system does not report them.
+  private func spaceForCopies(_ sizes: [Int]) -> Int? {
     // Without figures, the copy itself finds out.
     func free() -> Int? { (try? library.incoming.fileSystem())?.freeBytes }
-    guard let now = free(), needed > now - library.reserve else { return free() }
-    library.originals.makeRoom(needed - (now - library.reserve))
+    let sum = sizes.reduce(0, +)
+    guard let now = free(), sum > now - library.reserve else { return free() }
+    let room = now - library.reserve
+    // Those that fit by themselves may not fit together.
+    let needed = sizes.filter { $0 > room }.min() ?? sum
+    library.originals.makeRoom(needed - room)
     return free()
   }
 

@@ -22,10 +22,12 @@ struct DatabaseAbsence {
   /// Whether an error says that the database has lost what this process knows.
   static func isOvertaken(_ error: any Error) -> Bool { cause(of: error)?.code == .locked }
 
-  /// Whether to tell of an error: once for each kind, and for each reason of a server that refuses this process.
+  /// Whether to tell of an error: once for each cause, where numbers in its words are none, and once while the server can't be
+  /// reached, whatever the network says of that.
   mutating func isNews(_ error: CatalogError?) -> Bool {
     guard let error else { return pause == .zero }
-    return told.insert(error.isRefusal ? error.message : "\(error.code)").inserted
+    let isAway = error.code == .unreachable && !error.isRefusal
+    return told.insert(isAway ? "away" : error.message.filter { !$0.isNumber }).inserted
   }
 
   /// Forgets it after a session that went on for a while: one that ends at once by the same error has not had its database

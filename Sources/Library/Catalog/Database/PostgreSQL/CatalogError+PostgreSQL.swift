@@ -62,7 +62,7 @@ extension CatalogError {
   /// from a backup just now.
   private static func mayPass(_ state: String) -> Bool {
     ["40", "53"].contains(state.prefix(2))
-      || ["25006", "57014", "55P03", "42P01", "42P10"].contains(state)
+      || ["25006", "57014", "55P03", "42P01", "42P10", "3F000"].contains(state)
   }
 
   private static func sharedSession(_ subject: String, _ cause: String? = nil) -> CatalogError {

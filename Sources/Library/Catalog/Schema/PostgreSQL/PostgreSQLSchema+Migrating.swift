@@ -49,6 +49,9 @@ extension PostgreSQLSchema {
   ///
   /// - Throws: `.corrupt`.
   static func requireWhole(_ driver: PostgreSQLDriver) throws(CatalogError) {
+    // Another version has others, and is refused as such.
+    let version = try driver.first("SELECT version FROM \(name).schema_version") { $0.int64(0) }
+    guard version == Int64(Self.version) else { return }
     let present = try driver.first(
       """
       SELECT
@@ -57,8 +60,9 @@ extension PostgreSQLSchema {
         + (SELECT count(*) FROM pg_class
           WHERE relnamespace = catalog AND relkind = 'i' AND relname IN (\(list(of: indexNames))))
         + (SELECT count(*) FROM pg_constraint
-          WHERE connamespace = catalog AND contype IN ('f', 'p', 'u'))
-      FROM (SELECT CAST('\(name)' AS regnamespace) AS catalog) AS schema
+          WHERE connamespace = catalog AND contype IN ('f', 'p', 'u') AND conrelid IN (
+            SELECT oid FROM pg_class WHERE relnamespace = catalog AND relname IN (\(list(of: tables)))))
+      FROM (SELECT to_regnamespace('\(name)') AS catalog) AS schema
       """
     ) { Int($0.int64(0)) }
     let missing = triggerNames.count + indexNames.count + keys - (present ?? 0)
@@ -200,8 +204,9 @@ extension CatalogError {
   static func unfinished(_ catalog: BytePath, _ what: String = "has no version") -> CatalogError {
     var refusal = CatalogError(
       .corrupt,
-      "The catalog “\(catalog)” \(what), as while a backup is being restored. If it stays so, `pipeline rebuild-catalog` "
-        + "on the machine with the library's own folder makes it again.", path: catalog)
+      "The catalog “\(catalog)” \(what), as while a backup is being restored. If it stays so, restore it again, or drop the "
+        + "schema “\(PostgreSQLSchema.name)” and run `pipeline rebuild-catalog` on the machine with the library's own folder.",
+      path: catalog)
     refusal.mayPass = true
     return refusal
   }
