@@ -88,7 +88,7 @@ test: packages test-packages toolchain ## Build, and run all tests; with ONLY=NA
 servers: packages test-packages toolchain ## Test the built program with PostgreSQL and a bucket instead of SQLite and folders
 	@Packaging/require-packages postgresql-15
 	@umask 022; PIPELINE_TEST_SERVERS=1 Tests/side-by-side '$(SWIFT)' '^EndToEndTests\.' \
-	  '\.(Bucket|Database|Joined|ManifestCopy|MoveCatalog|ThreeNodes|Pooler|Work|Manual|Plugin[A-Z]|Readme|Unit)'
+	  '\.(Bucket|Database|Failover|Joined|MachineFault|ManifestCopy|MoveCatalog|ThreeNodes|Pooler|Work|Manual|Plugin[A-Z]|Readme|Unit)'
 
 unit: packages test-packages toolchain ## Build, and run the tests that start neither the program nor a worker
 	@umask 022; Tests/unit '$(SWIFT)'
