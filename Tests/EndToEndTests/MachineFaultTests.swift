@@ -177,7 +177,7 @@ struct MachineFaultTests: WorkSuite {
     let second = try bench.startJoined()
     let worker = try bench.startWork()
     for run in [second, worker] { try bench.shared.stop(run) }
-    let number = "SELECT to_hex(id) FROM pipeline.participant WHERE verb = 'work'"
+    let number = "SELECT lpad(to_hex(id), 16, '0') FROM pipeline.participant WHERE verb = 'work'"
     let id = try bench.shared.database.text(number)
     for name in ["second", id] { try bench.workspace.json("nodes", "drain", BytePath(name)) }
     // As when they were not heard of for half a minute.

@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
-#include <semaphore.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/inotify.h>
@@ -20,17 +19,11 @@
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 // openat(2) is variadic: it takes the mode only with O_CREAT.
 static inline int pipeline_openat(int folder, const char *path, int flags, mode_t mode) {
   return openat(folder, path, flags, mode);
-}
-
-// sem_clockwait(3) needs _GNU_SOURCE.
-static inline int pipeline_wait_until(sem_t *semaphore, const struct timespec *moment) {
-  return sem_clockwait(semaphore, CLOCK_MONOTONIC, moment);
 }
 
 // O_PATH needs _GNU_SOURCE. It opens a location in the file system, not its content.

@@ -136,39 +136,52 @@ package final class OriginalCache: Sendable {
   ///
   /// - Parameter fill: writes the bytes to an empty file, after it has called a function with their number.
   /// - Returns: the copy.
-  /// - Throws: `FileError`, of code `changed` if the bytes are not the original's, and what `fill` throws.
+  /// - Throws: `FileError`, of code `changed` if the bytes are not the original's, `unsupported` if they are too many for the
+  ///   file system, and what `fill` throws.
   package func add(
     _ digest: Digest,
     _ fill: (Descriptor, @escaping (Int) -> Void) throws(FileError) -> Void
   ) throws(FileError) -> LocalOriginal {
+    let size = Atomic(0)
+    let begin: @Sendable (Int) -> Void = { [self] bytes in
+      size.store(bytes, ordering: .relaxed)
+      makeRoom(for: bytes)
+    }
     do throws(FileError) {
-      return try addOnce(digest, fill)
+      return try addOnce(digest, begin, fill)
     } catch let error where error.code == .noSpace {
       // Nothing here is needed.
       makeRoom(for: budget)
       do throws(FileError) {
-        return try addOnce(digest, fill)
+        return try addOnce(digest, begin, fill)
       } catch let error where error.code == .noSpace {
-        throw noRoom(error)
+        throw noRoom(size.load(ordering: .relaxed), error)
       }
     }
   }
 
-  private func noRoom(_ error: FileError) -> FileError {
+  /// The error for a copy without room: of code `unsupported` if it had none even if it were the only one.
+  private func noRoom(_ bytes: Int, _ error: FileError) -> FileError {
     var failure = error
     failure.message =
       "There is no room in “\(folder.path.printable)” for the local copy of an original: make room on its file system. "
       + error.message
+    // With what others are just adding.
+    if let free = try? folder.fileSystem().freeBytes, let entries = try? survey(),
+      bytes > free + entries.reduce(0, { $0 + $1.size })
+    {
+      failure.code = .unsupported
+    }
     return failure
   }
 
   private func addOnce(
-    _ digest: Digest,
+    _ digest: Digest, _ begin: @escaping (Int) -> Void,
     _ fill: (Descriptor, @escaping (Int) -> Void) throws(FileError) -> Void
   ) throws(FileError) -> LocalOriginal {
     let (file, temporary) = try makeTemporaryFile()
     do throws(FileError) {
-      try fill(file, makeRoom)
+      try fill(file, begin)
       try file.seek(to: 0)
       let (found, size) = try file.hash()
       guard found == digest else {

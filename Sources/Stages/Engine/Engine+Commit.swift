@@ -110,7 +110,7 @@ extension Engine {
       case (.failed(let failure), _):
         outcome = self.outcome(failure, of: job)
       case (.noRoom(let reason), _):
-        // Others may have room. The stage waits here, and this job is not tried here again: it may be too large.
+        // Others may have room. The stage waits here, and this job is not tried here again.
         isByLimit = ledger.isBesideOthers
         outcome = self.outcome(
           PluginFailure(isByLimit ? .environment : .transient, reason), of: job)
@@ -209,7 +209,7 @@ struct FinishedJob: Sendable {
     case done(facts: JSONValue, renditions: [CollectedRendition], kept: [KeptRendition])
     case skipped(reason: String, class: PluginFailure.Class? = nil)
     case failed(PluginFailure)
-    /// This machine has no room for a copy of its original.
+    /// This machine can have no copy of its original, which is too large.
     case noRoom(reason: String)
     /// Cancelled because the program is ending; the job is not at fault.
     case givenUp

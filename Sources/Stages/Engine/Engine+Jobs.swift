@@ -96,7 +96,7 @@ extension Engine {
       // Retrying does not help if it is lost. Importing the file again does, and its jobs are then
       // retried.
       if error.code == .stopped { return end(waiting, stage: index, .givenUp) }
-      if error.code == .noSpace, !hasOriginal {
+      if error.code == .unsupported, !hasOriginal {
         return end(waiting, stage: index, .noRoom(reason: error.message))
       }
       let failureClass: PluginFailure.Class =
