@@ -60,7 +60,10 @@ struct AssetComparisonTests {
     try library.append([stored(try id(1)), stored(try id(2))])
     try library.append([.purged(asset: try id(2), digest: digest)])
     #expect(
-      try messages() == ["The manifest has the asset \(try id(1)), the catalog does not."])
+      try messages() == [
+        "The manifest has the asset \(try id(1)), the catalog does not; `pipeline rebuild-catalog` follows "
+          + "the manifest."
+      ])
   }
 
   @Test("An asset with other bytes on both sides is reported")
