@@ -62,6 +62,8 @@ final class PostgreSQLDriver: DatabaseDriver {
   /// How long to try to reach a server that was lost; who asks later than that waits for a few seconds only.
   private static let patience = Duration.seconds(60)
   private static let latePatience = Duration.seconds(3)
+  /// How long to wait for the end of a transaction that is undone.
+  private static let longestUndoing = Duration.seconds(5)
 
   init(_ address: DatabaseLocation, role: Role) throws(CatalogError) {
     self.address = address
@@ -200,7 +202,7 @@ final class PostgreSQLDriver: DatabaseDriver {
           isFirst = false
         } else {
           // The server may have begun it all the same.
-          if !connection.isLost { _ = try? connection.execute("ROLLBACK") }
+          undoTransaction()
           // Whoever has the turn may go on for longer than other locks are waited for.
           let mayFollow = error.state.map { $0 == Self.lockTimeout || Self.undoing.contains($0) }
           let isWaiting =
@@ -313,11 +315,23 @@ final class PostgreSQLDriver: DatabaseDriver {
     guard let begun = transactionConnection else { return }
     transactionConnection = nil
     beginning = nil
+    let hadConnection = begun == connectionNumber && undoTransaction()
+    hasLostTransaction = (!hadConnection || isUndone) && pendingMark == nil
+  }
+
+  /// Ends the transaction of the connection, also while what interrupted it still holds: the next one would be refused.
+  ///
+  /// - Returns: `false` if the connection was lost, and the transaction with it.
+  @discardableResult
+  private func undoTransaction() -> Bool {
+    let end = ContinuousClock.now + Self.longestUndoing
+    connection.isInterrupted = { ContinuousClock.now > end }
+    defer { connection.isInterrupted = isInterrupted }
     connection.abandonQueue()
-    let isLost = connection.isLost || begun != connectionNumber
-    hasLostTransaction = (isLost || isUndone) && pendingMark == nil
-    // A connection that is lost has no transaction any more.
-    if !isLost { _ = try? connection.execute("ROLLBACK") }
+    guard !connection.isLost else { return false }
+    // Otherwise nobody knows what the connection is in.
+    if (try? connection.execute("ROLLBACK")) == nil { connection.close() }
+    return true
   }
 
   // MARK: The connection
