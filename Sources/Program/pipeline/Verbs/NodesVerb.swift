@@ -13,7 +13,7 @@ enum NodesVerb: Verb {
     ("pipeline nodes --json", "one JSON object for each"),
     (
       "pipeline nodes drain atlas",
-      "`work`, and what has joined, on atlas ends what it has begun, and ends"
+      "`work`, and what has joined, on atlas finish what they have begun, and exit"
     ),
     ("pipeline nodes drain 4f1c9a0b77d2e613", "the same for one process, by its ID"),
   ]
@@ -60,7 +60,7 @@ enum NodesVerb: Verb {
         context.console.event("draining", members(of: participant))
       } else {
         context.console.message(
-          "\(participant.verb) on \(participant.node) (process \(participant.process)) ends what it has begun."
+          "\(participant.verb) on \(participant.node) (process \(participant.process)) finishes what it has begun, and exits."
         )
       }
     }
