@@ -66,6 +66,26 @@ struct DoctorCheckTests {
     #expect(LibraryCheck().run(try site([:])).map(\.state) == [.failed])
   }
 
+  @Test("A library on another file system than the configuration is told, as no run makes it")
+  func otherFileSystem() throws {
+    let memory = try TemporaryFolder(in: "/dev/shm")
+    let isOther =
+      try Descriptor.openFolder(memory.path).status().device
+      != Descriptor.openFolder(folder.path).status().device
+    guard isOther else { return }
+    let library = memory.appending("library").description
+    let findings = LibraryCheck().run(try site(["library": .string(library)]))
+    #expect(findings.map(\.state) == [.failed])
+    #expect(findings.first?.advice?.contains("pipeline init --library \(library)") == true)
+    let database: [String: JSONValue] = [
+      "library": .string(library), "catalog": "postgresql:///none?host=%2Fnowhere",
+      "originals": "s3://none/none?endpoint=http://127.0.0.1:9",
+    ]
+    let either = LibraryCheck().run(try site(database))
+    #expect(either.map(\.state) == [.warning])
+    #expect(either.first?.detail.contains("`pipeline work` can make it") == true)
+  }
+
   @Test("A folder that is missing above the library or the catalog is named, as no run makes it")
   func missingFolders() throws {
     let library = LibraryCheck().run(try site(["library": "disk/library"]))

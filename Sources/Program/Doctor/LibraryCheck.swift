@@ -43,7 +43,7 @@ struct LibraryCheck: DoctorCheck {
         name, .ok,
         "“\(path.printable)” can be written, and is for `pipeline work` on the library \(worked).")
     }
-    guard nearest.path == path else { return missing(name, path, nearest, site) }
+    guard nearest.path == path else { return try missing(name, path, nearest, site) }
     if path == site.library, let fault = try fault(of: nearest, site) {
       return Finding(
         name, .failed, fault, advice: "Until that is corrected, nothing is done with it.")
@@ -69,7 +69,7 @@ struct LibraryCheck: DoctorCheck {
   /// The finding for a folder that does not exist.
   private func missing(
     _ name: String, _ path: BytePath, _ nearest: Descriptor, _ site: DoctorSite
-  ) -> Finding {
+  ) throws(FileError) -> Finding {
     guard path == site.library else {
       return Finding(
         name, .failed, "“\(path.printable)” does not exist.",
@@ -94,13 +94,21 @@ struct LibraryCheck: DoctorCheck {
           "If the library should be there, mount its disk, or put it back before any `pipeline run`.\(others)"
       )
     }
-    return Finding(
-      name, .ok, "“\(path.printable)” does not exist yet; \(maker(site)) can make it.")
-  }
-
-  /// What makes a missing folder.
-  private func maker(_ site: DoctorSite) -> String {
-    mayBeWorkplace(site) ? "the first run, or `pipeline work`," : "the first run"
+    let absence = "“\(path.printable)” does not exist yet"
+    do throws(FileError) {
+      if let setup = site.setup {
+        try LibraryFolder.requireDisk(
+          of: setup.configuration.file, for: setup.layout, in: nearest)
+      }
+    } catch  where error.code == .crossDevice {
+      return mayBeWorkplace(site)
+        ? Finding(
+          name, .warning, "\(absence); `pipeline work` can make it, but no run.",
+          advice: error.message)
+        : Finding(name, .failed, "\(absence), and no run makes it.", advice: error.message)
+    }
+    let maker = mayBeWorkplace(site) ? "the first run, or `pipeline work`," : "the first run"
+    return Finding(name, .ok, "\(absence); \(maker) can make it.")
   }
 
   /// Whether the library can be worked on from other folders than its own.

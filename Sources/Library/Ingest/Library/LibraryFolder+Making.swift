@@ -13,15 +13,7 @@ extension LibraryFolder {
   ) throws -> LibraryFolder {
     let parent = try openParent(of: layout)
     if try parent.statusIfThere(of: layout.root.lastComponent) == nil {
-      let beside = try Descriptor.openFolder(configuration.parent)
-      guard try parent.status().device == beside.status().device else {
-        throw FileError(
-          .crossDevice,
-          "There is no library at “\(layout.root.printable)”, and it would be on another file "
-            + "system than the configuration. If its disk is not mounted, mount it. For a new "
-            + "library there run `pipeline init --library \(layout.root.shellWord) --config "
-            + "\(configuration.shellWord)`.", path: layout.root)
-      }
+      try requireDisk(of: configuration, for: layout, in: parent)
       try requireMounts(mounts, for: layout)
       do {
         if let owner = try PlaceOwner(of: layout) { throw owner.refusal(layout) }
@@ -32,6 +24,25 @@ extension LibraryFolder {
       try make(layout, in: parent)
     }
     return try open(layout)
+  }
+
+  /// Refuses to make a library on another file system than the configuration that names it, as a run would.
+  ///
+  /// - Parameters:
+  ///   - configuration: the file that names it.
+  ///   - parent: the folder in which it would be.
+  /// - Throws: `FileError` of code `crossDevice`.
+  package static func requireDisk(
+    of configuration: BytePath, for layout: LibraryLayout, in parent: Descriptor
+  ) throws(FileError) {
+    let beside = try Descriptor.openFolder(configuration.parent)
+    guard try parent.status().device != beside.status().device else { return }
+    throw FileError(
+      .crossDevice,
+      "There is no library at “\(layout.root.printable)”, and it would be on another file "
+        + "system than the configuration. If its disk is not mounted, mount it. For a new "
+        + "library there run `pipeline init --library \(layout.root.shellWord) --config "
+        + "\(configuration.shellWord)`.", path: layout.root)
   }
 
   /// Makes a library where the user wants it, on any disk.
