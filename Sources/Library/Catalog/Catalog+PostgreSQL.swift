@@ -126,13 +126,11 @@ extension Catalog {
 
 extension CatalogError {
   static func missing(_ place: CatalogPlace) -> CatalogError {
-    var missing = CatalogError(
+    CatalogError(
       .missing,
       "The database “\(place.name)” has no catalog yet. The first `pipeline run` on the machine that takes the files "
         + "makes it, or `pipeline rebuild-catalog` there, if the library had one before.",
-      path: place.name)
-    missing.mayPass = true
-    return missing
+      path: place.name, mayPass: true)
   }
 }
 
@@ -140,11 +138,10 @@ extension PostgreSQLDriver {
   /// Refuses a standby, and a server or user that may only read.
   func requireWritable() throws(CatalogError) {
     guard try isReadOnly() else { return }
-    var refusal = CatalogError(
+    throw CatalogError(
       .readOnly,
-      "The catalog “\(address)” can only be read: its server is a standby, or read-only.")
-    refusal.mayPass = true
-    throw refusal
+      "The catalog “\(address)” can only be read: its server is a standby, or read-only.",
+      mayPass: true)
   }
 
   func isReadOnly() throws(CatalogError) -> Bool {

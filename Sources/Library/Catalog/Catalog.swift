@@ -152,10 +152,10 @@ package final class Catalog: Ledger, CatalogSettings, Sendable {
   /// - Throws: also `.corrupt` if the catalog belongs to no library.
   package static func requireLibraryID(of place: CatalogPlace) throws(CatalogError) -> String {
     if let library = try libraryID(of: place) { return library }
-    var refusal = CatalogError(.corrupt, "The catalog “\(place.name)” belongs to no library.")
     // As while a backup is being restored.
-    if case .database = place { refusal.mayPass = true }
-    throw refusal
+    let mayPass = if case .database = place { true } else { false }
+    throw CatalogError(
+      .corrupt, "The catalog “\(place.name)” belongs to no library.", mayPass: mayPass)
   }
 
   /// Returns the last configured stages, in order; does not change the file.
@@ -252,14 +252,12 @@ package final class Catalog: Ledger, CatalogSettings, Sendable {
         connection.dialect == .postgreSQL
         ? "Correct \"catalog\" or \"library\"; a new library needs another database."
         : CatalogError.advice
-      var refusal = CatalogError(
+      // A backup that is being restored has no rows at first.
+      throw CatalogError(
         .corrupt,
         "The catalog “\(connection.path)” belongs to "
           + "\(owner.map { "the library \($0)" } ?? "no library"), not to \(libraryID). \(advice)",
-        path: connection.path)
-      // A backup that is being restored has no rows at first.
-      refusal.mayPass = connection.dialect == .postgreSQL && owner == nil
-      throw refusal
+        path: connection.path, mayPass: connection.dialect == .postgreSQL && owner == nil)
     }
   }
 

@@ -47,11 +47,15 @@ package struct CatalogError: Error, Hashable, Sendable, CustomStringConvertible 
   /// lacks a table, or another session has locked what is needed.
   package var mayPass = false
 
-  package init(_ code: Code, _ message: String, path: BytePath? = nil, databaseCode: Int32? = nil) {
+  package init(
+    _ code: Code, _ message: String, path: BytePath? = nil, databaseCode: Int32? = nil,
+    mayPass: Bool = false
+  ) {
     self.code = code
     self.message = message
     self.path = path
     self.databaseCode = databaseCode
+    self.mayPass = mayPass
   }
 
   package var description: String { message }

@@ -35,21 +35,16 @@ final class PostgreSQLDriver: DatabaseDriver {
   private var beginning: String?
   /// Whether the transaction has changed something.
   private(set) var hasWritten = false
-  /// The mark of the last commit.
-  private var lastMark: String?
-  /// The mark of a commit whose answer was lost.
-  private var pendingMark: String?
+  var marks = CommitMarks()
   /// Names of statements that the server may forget.
   private var forgotten: [String] = []
   private var isInterrupted: (@Sendable () -> Bool)?
   /// Makes what belongs to a connection; for each new one.
   var session = ""
   /// The participant that this connection changes the catalog for.
-  var participant: Int64? { didSet { if role == .working { lastMark = "" } } }
+  var participant: Int64? { didSet { if role == .working { marks.last = "" } } }
   /// What the last writing transaction found at its begin: the first value of `entrance`.
   private(set) var entry = ""
-  /// The mark that it found; `nil` if there was none.
-  private var foundMark: String?
   /// Statements that are executed at the end of a transaction now and then.
   var upkeep: [String] = []
   private var rowsSinceUpkeep = 0
@@ -141,7 +136,8 @@ final class PostgreSQLDriver: DatabaseDriver {
     try sendBeginning()
     if !isReconnecting { beginning = nil }
     try attempt("a script") { () throws(PostgreSQLError) in try connection.execute(script) }
-    hasWritten = true
+    // What belongs to a connection is no change of the catalog.
+    if !isReconnecting { hasWritten = true }
   }
 
   @discardableResult
@@ -177,6 +173,8 @@ final class PostgreSQLDriver: DatabaseDriver {
     transactionConnection = connectionNumber
   }
 
+  /// How often a transaction is begun on another connection.
+  private static let mostLosses = 5
   /// The SQLSTATE `lock_not_available`.
   private static let lockTimeout = "55P03"
   /// The SQLSTATEs `serialization_failure` and `deadlock_detected`: the server has undone one transaction so that another
@@ -189,17 +187,18 @@ final class PostgreSQLDriver: DatabaseDriver {
   /// No other statement of the transaction is sent before.
   private func takeTurn(_ kind: TransactionKind) throws(CatalogError) {
     let sql = "BEGIN; \(turn(kind)); \(entrance)"
-    var isFirst = true
+    var losses = 0
     while true {
       do throws(PostgreSQLError) {
         let result = try connection.execute(sql)
         entry = result.rowCount == 1 ? result.text(0, 0) : ""
-        foundMark = result.rowCount == 1 && !result.isNull(0, 2) ? result.text(0, 2) : nil
+        marks.found = result.rowCount == 1 && !result.isNull(0, 2) ? result.text(0, 2) : nil
         if result.rowCount == 1 { try connection.requireSameSession(result.integer(0, 1)) }
         return
       } catch {
-        if connection.isLost, isFirst {
-          isFirst = false
+        // Nothing has begun, so a new connection is as good.
+        if connection.isLost, losses < Self.mostLosses {
+          losses += 1
         } else {
           // The server may have begun it all the same.
           undoTransaction()
@@ -237,7 +236,7 @@ final class PostgreSQLDriver: DatabaseDriver {
         _ = try connection.execute("COMMIT")
       }
     }
-    let mark = String(UInt64.random(in: 1 ... .max), radix: 36)
+    let mark = CommitMarks.random()
     let (table, row) = markPlace
     let needsUpkeep =
       rowsSinceUpkeep + connection.queuedChanges > Self.rowsUntilUpkeep && !upkeep.isEmpty
@@ -249,7 +248,7 @@ final class PostgreSQLDriver: DatabaseDriver {
     } catch {
       let failure = failure(error, at: "COMMIT")
       guard connection.isLost else { throw failure }
-      pendingMark = mark
+      marks.pending = mark
       // Until the server says what became of it, it must not be repeated.
       do throws(CatalogError) {
         try reconnect()
@@ -259,54 +258,10 @@ final class PostgreSQLDriver: DatabaseDriver {
           " Whether the last changes were recorded is unknown; the next run finds out."
         throw unknown
       }
-      guard lastMark == mark else { throw failure }
+      guard marks.last == mark else { throw failure }
     }
-    lastMark = mark
+    marks.last = mark
     if needsUpkeep { (rowsSinceUpkeep, connection.queuedChanges) = (0, 0) }
-  }
-
-  /// The row that has the mark: those who take turns at the lock share one, all others have their own.
-  var markPlace: (table: String, row: String) {
-    role == .writing ? ("last_commit", "TRUE") : ("participant", "id = \(participant ?? 0)")
-  }
-
-  /// Notes the mark of the last commit, by this process or before it.
-  ///
-  /// - Throws: `.locked` after a loss, if another process that had the lock has changed the catalog meanwhile, or if the
-  ///   server has lost commits of this one. What others changed that work beside is compared at the start of each
-  ///   transaction.
-  func noteLastMark() throws(CatalogError) {
-    // Those with the lock have waited for it.
-    if role == .working { try awaitFormerTurn() }
-    let (table, row) = markPlace
-    // A catalog that was being made may not be there.
-    let isThere = try first("SELECT to_regclass('\(table)') IS NOT NULL") { $0.int64(0) } == 1
-    let found =
-      try isThere ? first("SELECT mark FROM \(table) WHERE \(row)") { $0.text(0) } : nil
-    guard isKnown(found) || found == pendingMark else { throw otherHistory() }
-    lastMark = found
-    pendingMark = nil
-  }
-
-  /// Refuses a catalog that is not as this process left it, at the begin of a transaction: a backup may have been put in its
-  /// place without a connection being lost.
-  ///
-  /// - Throws: `.locked`.
-  func requireOwnHistory() throws(CatalogError) {
-    guard isKnown(foundMark) else { throw otherHistory() }
-  }
-
-  private func isKnown(_ mark: String?) -> Bool {
-    // A participant whose row is gone joins anew.
-    lastMark == nil || mark == lastMark || role == .working && mark == nil
-  }
-
-  private func otherHistory() -> CatalogError {
-    CatalogError(
-      .locked,
-      "The catalog “\(address)” is not as this process left it: another process has changed it, or its server has lost "
-        + "the last changes, as after a failover, or where an older backup was put back. What is missing is replayed when it "
-        + "is opened next.")
   }
 
   var isInTransaction: Bool { transactionConnection != nil }
@@ -316,7 +271,7 @@ final class PostgreSQLDriver: DatabaseDriver {
     transactionConnection = nil
     beginning = nil
     let hadConnection = begun == connectionNumber && undoTransaction()
-    hasLostTransaction = (!hadConnection || isUndone) && pendingMark == nil
+    hasLostTransaction = (!hadConnection || isUndone) && marks.pending == nil
   }
 
   /// Ends the transaction of the connection, also while what interrupted it still holds: the next one would be refused.

@@ -35,13 +35,11 @@ extension PostgreSQLSchema {
         WHERE schemaname = nspname AND tablename = 'schema_version')
       """, schema)
     guard isOther else { return }
-    var refusal = CatalogError(
+    // A backup that is being restored has no tables at first.
+    throw CatalogError(
       .corrupt,
       "The database “\(connection.path)” has a schema “\(schema)” that is not a catalog. Use another "
-        + "database.", path: connection.path)
-    // A backup that is being restored has no tables at first.
-    refusal.mayPass = true
-    throw refusal
+        + "database.", path: connection.path, mayPass: true)
   }
 
   /// Refuses a catalog without all its triggers, indexes and keys, which a backup that is being restored gets last: what is
@@ -202,12 +200,10 @@ extension PostgreSQLSchema {
 extension CatalogError {
   /// The error that a catalog in a database is not complete yet.
   static func unfinished(_ catalog: BytePath, _ what: String = "has no version") -> CatalogError {
-    var refusal = CatalogError(
+    CatalogError(
       .corrupt,
       "The catalog “\(catalog)” \(what), as while a backup is being restored. If it stays so, restore it again, or drop the "
         + "schema “\(PostgreSQLSchema.name)” and run `pipeline rebuild-catalog` on the machine with the library's own folder.",
-      path: catalog)
-    refusal.mayPass = true
-    return refusal
+      path: catalog, mayPass: true)
   }
 }
