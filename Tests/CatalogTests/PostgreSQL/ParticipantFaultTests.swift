@@ -236,6 +236,91 @@ struct ParticipantFaultTests: ParticipantSuite {
     try library.close()
   }
 
+  @Test("A process whose own pulse is over misses nobody until it has renewed it")
+  func ownPulse() throws {
+    let library = try makeLibrary()
+    let other = try openBeside(library)
+    var timing = Self.silent
+    timing.look = Self.hasty.look
+    let looking = try openBeside(library, timing: timing)
+    // As after the server's disk stalled, so that nobody could renew it.
+    try execute("UPDATE pipeline.participant SET expires_at = clock_timestamp()", library)
+    var looks: Set<String?> = []
+    try wait(for: "its looks") {
+      looks.insert(
+        try text(
+          """
+          SELECT CAST(max(query_start) AS text) FROM pg_stat_activity
+          WHERE datname = current_database() AND query LIKE 'SELECT id%FALSE FROM participant%'
+          """, library))
+      return looks.count > 6
+    }
+    let id = try number(of: other)
+    func isThere() throws -> Bool {
+      try library.count(
+        "SELECT count(*) FROM participant WHERE id = \(id) AND state = 'active'") == 1
+    }
+    #expect(try isThere())
+    try execute(
+      """
+      UPDATE pipeline.participant SET expires_at = clock_timestamp() + interval '1 hour'
+      WHERE id = \(try number(of: looking))
+      """, library)
+    try wait(for: "the other's end") { try !isThere() }
+    try looking.close()
+    try other.close()
+    try library.close()
+  }
+
+  @Test("A session that ends again and again while it waits for its turn is made anew each time")
+  func lostTurns() throws {
+    let library = try makeLibrary()
+    let other = try openBeside(library)
+    var claim: BackgroundWork<[ClaimedJob]>?
+    let catalog = library.catalog
+    try other.access.sync { (writer) throws(CatalogError) in
+      try writer.connection.transaction {
+        let work = BackgroundWork {
+          try catalog.claim(stage: "identify", limit: 1, suspects: false)
+        }
+        claim = work
+        var ended: Set<String> = []
+        #expect(throws: Never.self) {
+          try wait(for: "three sessions") {
+            let waiting = try text(
+              """
+              SELECT CAST(pid AS text) FROM pg_locks
+              WHERE locktype = 'advisory' AND objsubid = 2 AND objid = 2 AND NOT granted
+                AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+              """, library)
+            if let waiting, ended.insert(waiting).inserted {
+              try execute("SELECT pg_terminate_backend(\(waiting))", library)
+            }
+            return ended.count == 3 || work.end != nil
+          }
+        }
+        #expect(work.end == nil && ended.count == 3)
+      }
+    }
+    try wait(for: "its job") { claim?.end != nil }
+    #expect(try claim?.end?.get().count == 1)
+    try other.close()
+    try library.close()
+  }
+
+  @Test("A transaction that only reads writes nothing, also on another connection")
+  func readAgain() throws {
+    let library = try makeLibrary()
+    try cutWriter(library.catalog, library)
+    let count = try library.catalog.access.sync { (writer) throws(CatalogError) in
+      try writer.connection.transaction(.reading) { () throws(CatalogError) in
+        try writer.connection.first("SELECT count(*) FROM asset") { $0.int(0) }
+      }
+    }
+    #expect(count == 3)
+    try library.close()
+  }
+
   private func renewed(_ id: Int64, _ library: Library) throws -> Timestamp {
     try library.read { reader in
       try #require(try reader.participants().first { $0.id == id }).renewedAt

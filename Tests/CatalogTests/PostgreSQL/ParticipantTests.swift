@@ -287,9 +287,15 @@ struct ParticipantTests: ParticipantSuite {
     try library.close()
   }
 
-  @Test("A process whose connections end is gone, and its jobs are others'; one that looks is not")
-  func departed() throws {
+  @Test(
+    "A process whose connections end is gone, and its jobs are others'; one that looks is not",
+    arguments: [Int64.min, -1, .max])
+  func departed(lockOfAnotherProgram: Int64) throws {
     let library = try makeLibrary()
+    guard case .database(let address) = library.place else { return }
+    let program = try PostgreSQLDriver(address, role: .reading)
+    try program.executeScript("SELECT pg_advisory_lock(\(lockOfAnotherProgram))")
+    defer { program.close() }
     let other = try openBeside(library)
     let looking = try openBeside(library, timing: Self.hasty)
     _ = try other.claim(stage: "identify", limit: 2, suspects: false)

@@ -59,9 +59,9 @@ extension PostgreSQLSchema {
   /// SQL over `participant`: whether it is taken to be at work.
   static let isLive = "participant.state IN ('active', 'draining')"
 
-  /// SQL for the participants whose connection is there.
+  /// SQL for the participants whose connection is there. Other programs' keys may be negative: a product would overflow.
   static let present = """
-    SELECT CAST(classid AS bigint) * 4294967296 + CAST(objid AS bigint) FROM pg_locks
+    SELECT int8shl(CAST(classid AS bigint), 32) + CAST(objid AS bigint) FROM pg_locks
     WHERE locktype = 'advisory' AND objsubid = 1 AND granted
       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
     """
