@@ -209,6 +209,19 @@ struct S3FaultTests {
     #expect(proxy.requests == 1)
   }
 
+  @Test("A rest that ends behind all numbers is refused", arguments: ["50000", "*"])
+  func endlessRest(total: String) throws {
+    try store(Self.text, as: "k")
+    let (client, proxy) = try faulty {
+      $0.number == 1
+        ? .cutBody(after: 9000)
+        : .answer(.init(206, ["Content-Range": "bytes 9000-\(Int.max)/\(total)"], body: "0"))
+    }
+    defer { proxy.end() }
+    let (text, error) = Self.read("k", client)
+    #expect(text.count == 9000 && error?.code == .unavailable)
+  }
+
   @Test("The rest of a body is not taken from a server that sends all of it again")
   func wrongRest() throws {
     try store(Self.text, as: "k")

@@ -68,7 +68,11 @@ extension S3Client {
   }
 
   /// Returns an object's size in bytes; `nil` if it is missing.
-  package func size(of key: String) throws(FileError) -> Int? {
+  package func size(of key: String) throws(FileError) -> Int? { try look(at: key)?.size }
+
+  /// Returns an object's size in bytes, and its ETag, which another object of that name does not have; `nil` if it is
+  /// missing.
+  package func look(at key: String) throws(FileError) -> (size: Int, tag: String?)? {
     // HEAD has no body that tells a missing object from a missing bucket.
     do {
       let response = try send("GET", key: key, headers: [("range", "bytes=0-0")]) {
@@ -77,11 +81,11 @@ extension S3Client {
       guard let total = try requirePart(response, of: key, from: 0, to: 1) else {
         throw bad("does not tell the size of", key)
       }
-      return total
+      return (total, response.headers["etag"])
     } catch let error as S3Error where error.isNoSuchKey {
       return nil
     } catch let error as S3Error where error.status == 416 {
-      return 0
+      return (0, nil)
     } catch {
       throw fileError(error, key)
     }
@@ -117,7 +121,8 @@ extension S3Client {
     else { throw bad("does not answer requests for a part of", key) }
     let total = Int(words[3])
     let isTotal = total.map { last < $0 && $0 <= Self.greatestObject } ?? (words[3] == "*")
-    let isEnd = end.map { last == $0 - 1 || last < $0 && last + 1 == total } ?? (last + 1 == total)
+    let isLast = total.map { last == $0 - 1 } ?? false
+    let isEnd = end.map { last == $0 - 1 || last < $0 && isLast } ?? isLast
     guard isTotal, isEnd, first == start, first <= last else {
       throw bad("answers with another part than was asked for of", key)
     }

@@ -80,7 +80,7 @@ package protocol OriginalStore: Sendable {
   func restore(_ digest: Digest) throws(FileError) -> Bool
 
   /// Sets aside whatever is in an original's place, never replacing anything; succeeds if nothing
-  /// is there.
+  /// is there, and leaves whole bytes that another machine has put there.
   func setAside(_ digest: Digest) throws(FileError)
 
   /// Opens an original for reading; the bytes stay readable even if it is removed.

@@ -67,6 +67,15 @@ struct BucketHarness: StoreConformance.Harness {
       .bytes(bytes), as: key(digest), digest: SHA256.digest(of: bytes), isNew: false)
   }
 
+  /// Puts an original into a place, as another machine does.
+  static func put(
+    _ bytes: [UInt8], _ digest: Digest, in place: String, of server: ObjectServer
+  ) throws {
+    _ = try server.client(place).put(
+      .bytes(bytes), as: "originals/\(OriginalLayout.path(of: digest))", digest: digest,
+      isNew: false)
+  }
+
   func obstruct(_ digest: Digest, with obstacle: StoreConformance.Obstacle) throws {}
   func block(_ digest: Digest) throws {}
   func unblock(_ digest: Digest) throws {}

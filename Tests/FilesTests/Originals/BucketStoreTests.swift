@@ -59,6 +59,33 @@ struct BucketStoreTests {
     #expect(message { try harness.store.check() }.contains("holiday.jpg"))
   }
 
+  @Test("Whole bytes that others put into the place of damaged ones that are set aside stay there")
+  func healedMeanwhile() throws {
+    let place = Mutex<String?>(nil)
+    let bytes = Array("whole".utf8)
+    let digest = SHA256.digest(of: bytes)
+    let direct = try ObjectServer.shared.get()
+    let proxy = try FaultProxy(to: server.port) { request in
+      if request.method == "PUT", request.target.contains("/damaged/"),
+        let place = place.withLock({ $0 })
+      {
+        let healed: Void? = try? BucketHarness.put(bytes, digest, in: place, of: direct)
+        if healed == nil { return .status(500) }
+      }
+      return .none
+    }
+    defer { proxy.end() }
+    let harness = try BucketHarness(through: proxy.endpoint)
+    _ = try harness.store.put(try file("whole", in: harness))
+    try harness.overwrite(digest, with: Array("other".utf8))
+    place.withLock { $0 = harness.place }
+    try harness.store.setAside(digest)
+    #expect(try harness.store.verify(digest) == .whole(size: bytes.count))
+    // Also if they were there before.
+    try harness.store.setAside(digest)
+    #expect(try harness.store.verify(digest) == .whole(size: bytes.count))
+  }
+
   @Test("A server that compares no hashes is refused")
   func noHashes() throws {
     let proxy = try FaultProxy(to: server.port) { request in

@@ -177,7 +177,7 @@ struct StoreConformance {
       kept.contains(Array("spoiled 1".utf8)) && kept.contains(Array("spoiled 2".utf8)),
       "setAside does not keep the damaged bytes")
     do throws(FileError) {
-      try store.setAside(SHA256.digest(of: Array("never stored".utf8)))
+      try store.setAside(SHA256.digest(of: Array("never there".utf8)))
     } catch {
       require(false, "setAside fails where there is nothing")
     }
@@ -300,7 +300,7 @@ struct StoreConformance {
     require(try store.isOriginal(status, file.digest), "isOriginal does not know what lease gives")
     var code: FileError.Code?
     do throws(FileError) {
-      _ = try store.ownFile(of: SHA256.digest(of: Array("never stored".utf8)))
+      _ = try store.ownFile(of: SHA256.digest(of: Array("never there".utf8)))
     } catch {
       code = error.code
     }

@@ -3,6 +3,7 @@ import Configuration
 import Files
 import Fixtures
 import Glibc
+import Originals
 import PipelineModel
 import Records
 import Testing
@@ -54,6 +55,18 @@ struct SourceRemovalTests {
     #expect(try stored.remove() == .gone)
   }
 
+  @Test("A file whose original is missing stays for the next look, which stores it again")
+  func missing() throws {
+    let stored = try Stored()
+    let original = stored.fixture.layout.originals.appending(
+      OriginalLayout.path(of: stored.digest))
+    #expect(unlink(original.description) == 0)
+    #expect(try stored.remove() == .later)
+    #expect(stored.isThere)
+    let warnings = stored.fixture.report.warnings
+    #expect(warnings.count == 1 && warnings[0].contains("stores its bytes again"), "\(warnings)")
+  }
+
   @Test("A file that was edited since stays, even if its size and time are what they were")
   func edited() throws {
     let stored = try Stored()
@@ -97,7 +110,7 @@ struct SourceRemovalTests {
     #expect(!stored.isThere)
   }
 
-  @Test("A name of the stored original itself stays, and so does a file without an original")
+  @Test("A name of the stored original itself stays")
   func originalItself() throws {
     let stored = try Stored()
     try stored.fixture.remove("a")
@@ -109,11 +122,6 @@ struct SourceRemovalTests {
     #expect(outcome == .kept)
     #expect(stored.isThere && stored.fixture.report.warnings.count == 1)
 
-    let other = try Stored()
-    try Descriptor.openFolder(other.fixture.original("bytes").parent)
-      .remove(other.fixture.original("bytes").lastComponent)
-    #expect(try other.remove() == .kept)
-    #expect(other.isThere)
   }
 
   @Test(

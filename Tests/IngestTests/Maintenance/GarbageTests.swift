@@ -271,7 +271,9 @@ struct GarbageTests {
     var stale = problems[0]
     stale.digest = fixture.digest("one")
     var result = RepairResult()
+    result.repaired = 1
     #expect(try repair.repair([stale]) == result)
+    result = RepairResult()
     result.setAside = 1
     #expect(try repair.repair(problems) == result)
     #expect(try repair.repair(problems) == RepairResult())

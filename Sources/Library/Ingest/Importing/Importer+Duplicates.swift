@@ -3,6 +3,7 @@ import Configuration
 import Files
 import Glibc
 import Manifest
+import Originals
 import PipelineModel
 import Records
 
@@ -65,6 +66,7 @@ extension Importer {
     try copy.sync()
     do {
       try heal(file, with: name)
+      if library.originals.leavesFiles { try library.incoming.remove(name) }
     } catch {
       // Clean-up: the file itself is still in `incoming/`.
       try? library.incoming.remove(name)

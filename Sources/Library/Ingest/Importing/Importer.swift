@@ -93,6 +93,8 @@ final class Importer {
     let (transferred, renamed) = (group.progress, renames)
     var received = received
     while true {
+      // An original that was whole before may not be whole now.
+      library.verified = []
       try store(received, in: group)
       do {
         return try commit(group)

@@ -68,6 +68,11 @@ final class SourceRemoval {
     {
       report.warning("\(error.message) Its bytes are safe; its removal is tried again.")
       return .later
+    } catch let error where error.path != path && [.notFound, .notRegular].contains(error.code) {
+      report.warning(
+        "\(error.message) “\(path.printable)” stays, and the next look at it stores its bytes again."
+      )
+      return .later
     } catch {
       if !hasWarned {
         hasWarned = true

@@ -97,8 +97,7 @@ package struct Repair {
     case .renditionMissing, .renditionDamaged:
       return try makeAgain(problem, isStopped)
     case .originalDamaged:
-      if try restore(problem) { return .restored }
-      return try setAside(problem, isStopped) ? .setAside : .left
+      return try replace(problem, isStopped)
     case .originalMissing:
       return try restore(problem) ? .restored : .left
     case .renditionUnrecorded:
@@ -186,19 +185,24 @@ package struct Repair {
     return try library.originals.restore(digest)
   }
 
-  private func setAside(
+  /// Heals a damaged original from a local copy, or sets it aside.
+  private func replace(
     _ problem: VerificationProblem, _ isStopped: @escaping @Sendable () -> Bool
-  ) throws -> Bool {
-    guard let digest = problem.digest else { return false }
-    switch try library.originals.verify(digest, isStopped: isStopped) {
+  ) throws -> RepairEvent.Action {
+    guard let digest = problem.digest else { return .left }
+    let condition = try library.originals.verify(digest, isStopped: isStopped)
+    // It was imported again meanwhile.
+    if case .whole = condition { return .solved }
+    library.verified.remove(digest)
+    if try restore(problem) { return .restored }
+    switch condition {
     case .damaged: break
     case .unreadable(let error) where error.code == .notRegular: break
     // An original that a disk or a permission makes unreadable may be whole.
-    case .whole, .missing, .unreadable: return false
+    case .whole, .missing, .unreadable: return .left
     }
     try library.originals.setAside(digest)
-    library.verified.remove(digest)
-    return true
+    return .setAside
   }
 
   private func removeUnrecorded(_ problem: VerificationProblem) throws -> RepairEvent.Action {
