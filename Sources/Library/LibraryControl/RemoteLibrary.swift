@@ -26,7 +26,8 @@ package struct RemoteLibrary: Sendable {
   package func ask(_ request: LibraryRequest) throws -> RequestResult {
     let number = try catalog.ask(JSONText.encode(ControlMessage.Request(request: request)))
     let answer = try answer(to: number)
-    try catalog.forget(number)
+    // It was performed all the same. Answers that stay are deleted once this process is gone.
+    try? catalog.forget(number)
     switch try JSONText.decode(ControlMessage.Response.self, from: answer) {
     case .result(let result): return result
     case .failure(let failure): throw failure

@@ -129,9 +129,11 @@ extension Engine {
 
   /// Returns jobs that have not started to the ready state.
   func requeue(_ tokens: [AttemptToken]) {
-    do throws(CatalogError) {
-      try ledger.requeue(tokens)
+    do throws(EngineError) {
+      try inLedger(try ledger.requeue(tokens))
     } catch {
+      // Nobody else does them while this process is there, so it goes on only if it ends anyway.
+      guard state.withLock({ $0.jobs.isStopped }) else { return fail(error) }
       report.warning(error.message)
     }
   }

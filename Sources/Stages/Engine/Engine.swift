@@ -277,7 +277,7 @@ package final class Engine: Sendable {
   }
 
   /// Starts no more jobs because of an error.
-  private func fail(_ error: EngineError) {
+  func fail(_ error: EngineError) {
     state.withLock { state in
       state.error = error
       state.jobs.isStopped = true

@@ -135,13 +135,16 @@ extension CatalogWriter {
   private func beginEpochIfDue() throws(CatalogError) -> Timestamp? {
     let now = Timestamp.now
     if let epochStart, now < epochStart.adding(seconds: Self.epochLength) { return nil }
+    // All processes forget what one does, so it is not this machine's clock that says what is old.
+    let ledgerTime = try connection.ledgerTime()
     let last = connection.text(
       sqlite: RevisionNumber.lastInSQLite, postgreSQL: RevisionNumber.lastInPostgreSQL)
     let digits = String(UInt64.random(in: 0 ... .max), radix: 16)
     let id = String(repeating: "0", count: 16 - digits.count) + digits
     try connection.execute(
-      "INSERT INTO epoch (first, id, began_at) VALUES (ifnull((\(last)), 0) + 1, ?, ?)", id, now)
-    try forgetRevisions(before: now.adding(seconds: -Self.retention))
+      "INSERT INTO epoch (first, id, began_at) VALUES (ifnull((\(last)), 0) + 1, ?, ?)", id,
+      ledgerTime)
+    try forgetRevisions(before: ledgerTime.adding(seconds: -Self.retention))
     return now
   }
 
