@@ -13,7 +13,7 @@ enum NodesVerb: Verb {
     ("pipeline nodes --json", "one JSON object for each"),
     (
       "pipeline nodes drain atlas",
-      "`work`, and what has joined, on atlas finish what they have begun, and exit"
+      "asks `work`, and what has joined, on atlas to stop without losing work"
     ),
     ("pipeline nodes drain 4f1c9a0b77d2e613", "the same for one process, by its ID"),
   ]
@@ -60,7 +60,7 @@ enum NodesVerb: Verb {
         context.console.event("draining", members(of: participant))
       } else {
         context.console.message(
-          "\(participant.verb) on \(participant.node) (process \(participant.process)) finishes what it has begun, and exits."
+          "\(participant.verb) on \(participant.node) (process \(participant.process)) stops without losing work."
         )
       }
     }
