@@ -1,5 +1,6 @@
 import Files
 import Foundation
+import Glibc
 package import PipelineModel
 
 /// A folder of its own for one test, which goes with the object and all that is in it.
@@ -17,6 +18,14 @@ package final class TemporaryFolder: Sendable {
     let folder = root.appending(path: "pipeline-tests-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     path = BytePath(folder.path)
+  }
+
+  /// Whether `/dev/shm` can be written, and is on another file system than temporary folders.
+  package static var hasOtherFileSystem: Bool {
+    var (here, there) = (stat(), stat())
+    return stat(FileManager.default.temporaryDirectory.path, &here) == 0
+      && stat("/dev/shm", &there) == 0 && here.st_dev != there.st_dev
+      && access("/dev/shm", W_OK) == 0
   }
 
   // Clean-up only.

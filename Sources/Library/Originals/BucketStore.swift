@@ -113,15 +113,17 @@ package final class BucketStore: OriginalStore {
       isNew: false)
   }
 
-  package func setAside(_ digest: Digest) throws(FileError) {
+  package func setAside(_ digest: Digest) throws(FileError) -> Bool {
     let key = Self.key(of: digest)
     let before = try bucket.client().look(at: key)
-    // Other machines take no lock to put whole bytes there, which must stay.
-    if case .whole = try verify(digest, isStopped: { false }) { return }
-    guard try copyAside(digest) else { return }
+    // Other machines take no lock to put whole bytes there, which must stay. The client stops when the process ends.
+    guard case .damaged = try verify(digest, isStopped: { false }), try copyAside(digest) else {
+      return false
+    }
     let now = try bucket.client().look(at: key)
-    guard let now, now.size == before?.size, now.tag == before?.tag else { return }
+    guard let now, now.size == before?.size, now.tag == before?.tag else { return false }
     try bucket.client().remove(key)
+    return true
   }
 
   /// Copies whatever has an original's name to `damaged/`, under a free number.

@@ -133,11 +133,12 @@ package final class FolderStore: OriginalStore {
 
   package func restore(_ digest: Digest) -> Bool { false }
 
-  package func setAside(_ digest: Digest) throws(FileError) {
+  package func setAside(_ digest: Digest) throws(FileError) -> Bool {
     let found = try ifThere { () throws(FileError) in try folder(of: digest) }
-    guard let folder = found else { return }
-    try setAside(OriginalLayout.name(of: digest), of: folder)
+    guard let folder = found else { return false }
+    let isSetAside = try setAside(OriginalLayout.name(of: digest), of: folder)
     try folder.sync()
+    return isSetAside
   }
 
   package var releases: Bool { true }
@@ -246,7 +247,10 @@ package final class FolderStore: OriginalStore {
   }
 
   /// Moves whatever has an original's name to `damaged/`, under a free number.
-  private func setAside(_ name: BytePath, of folder: Descriptor) throws(FileError) {
+  ///
+  /// - Returns: whether there was anything.
+  @discardableResult
+  private func setAside(_ name: BytePath, of folder: Descriptor) throws(FileError) -> Bool {
     if try library.makeFolder(damaged) { try library.sync() }
     let place = try Self.openOwnFolder(damaged, in: library)
     for number in 1...10_000 {
@@ -254,9 +258,9 @@ package final class FolderStore: OriginalStore {
         try folder.rename(
           name, to: place, as: BytePath(bytes: name.bytes + Array(".\(number)".utf8)))
         try place.sync()
-        return
+        return true
       } catch let error where error.code == .notFound {
-        return
+        return false
       } catch let error where error.code == .exists {
         continue
       }

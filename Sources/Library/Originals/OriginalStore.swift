@@ -79,9 +79,13 @@ package protocol OriginalStore: Sendable {
   /// - Returns: whether there were any.
   func restore(_ digest: Digest) throws(FileError) -> Bool
 
-  /// Sets aside whatever is in an original's place, never replacing anything; succeeds if nothing
-  /// is there, and leaves whole bytes that another machine has put there.
-  func setAside(_ digest: Digest) throws(FileError)
+  /// Sets aside whatever is in an original's place, never replacing anything.
+  ///
+  /// A store that other machines write to looks again before, as one of them may have healed the original.
+  ///
+  /// - Returns: `false` if nothing was there, or nothing damaged any more.
+  @discardableResult
+  func setAside(_ digest: Digest) throws(FileError) -> Bool
 
   /// Opens an original for reading; the bytes stay readable even if it is removed.
   ///

@@ -96,14 +96,16 @@ struct LibraryCheck: DoctorCheck {
     }
     let absence = "“\(path.printable)” does not exist yet"
     do throws(FileError) {
-      if let setup = site.setup {
+      // On a machine that joins, it is a folder for work.
+      if let setup = site.setup, !setup.configuration.node.joins {
         try LibraryFolder.requireDisk(
           of: setup.configuration.file, for: setup.layout, in: nearest)
       }
-    } catch  where error.code == .crossDevice {
+    } catch let error where error.code == .crossDevice {
       return mayBeWorkplace(site)
         ? Finding(
-          name, .warning, "\(absence); `pipeline work` can make it, but no run.",
+          name, .warning,
+          "\(absence). On a machine that only works, `pipeline work` makes it; on the one that takes the files, no run does.",
           advice: error.message)
         : Finding(name, .failed, "\(absence), and no run makes it.", advice: error.message)
     }

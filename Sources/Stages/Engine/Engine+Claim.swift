@@ -132,7 +132,7 @@ extension Engine {
     do throws(EngineError) {
       try inLedger(try ledger.requeue(tokens))
     } catch {
-      // Nobody else does them while this process is there, so it goes on only if it ends anyway.
+      // Nobody else does these jobs while this process is there, so the engine fails, unless it is stopping anyway.
       guard state.withLock({ $0.jobs.isStopped }) else { return fail(error) }
       report.warning(error.message)
     }

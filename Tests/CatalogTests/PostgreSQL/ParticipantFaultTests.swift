@@ -272,7 +272,7 @@ struct ParticipantFaultTests: ParticipantSuite {
     try library.close()
   }
 
-  @Test("A session that ends again and again while it waits for its turn is made anew each time")
+  @Test("A session that ends three times while it waits for its turn is made anew each time")
   func lostTurns() throws {
     let library = try makeLibrary()
     let other = try openBeside(library)

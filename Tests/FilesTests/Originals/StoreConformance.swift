@@ -169,7 +169,7 @@ struct StoreConformance {
       let file = try incoming("aside", "to be set aside")
       _ = try store.put(file)
       try harness.overwrite(file.digest, with: Array("spoiled \(round)".utf8))
-      try store.setAside(file.digest)
+      require(try store.setAside(file.digest), "setAside does not say what it did")
       require(try store.verify(file.digest) == .missing, "setAside leaves the original")
     }
     let kept = try harness.keptApart()
@@ -177,7 +177,9 @@ struct StoreConformance {
       kept.contains(Array("spoiled 1".utf8)) && kept.contains(Array("spoiled 2".utf8)),
       "setAside does not keep the damaged bytes")
     do throws(FileError) {
-      try store.setAside(SHA256.digest(of: Array("never there".utf8)))
+      require(
+        try !store.setAside(SHA256.digest(of: Array("never there".utf8))),
+        "setAside says that it set nothing aside")
     } catch {
       require(false, "setAside fails where there is nothing")
     }

@@ -109,9 +109,12 @@ struct WrongStore: OriginalStore {
     }
   }
 
-  func setAside(_ digest: Digest) throws(FileError) {
-    if fault == .removesDamaged { return try store.remove(digest) }
-    try store.setAside(digest)
+  func setAside(_ digest: Digest) throws(FileError) -> Bool {
+    if fault == .removesDamaged {
+      try store.remove(digest)
+      return true
+    }
+    return try store.setAside(digest)
   }
 
   func release(_ digest: Digest, to folder: Descriptor, as name: BytePath) throws(FileError) {

@@ -4,14 +4,27 @@ import Files
 import Fixtures
 import Foundation
 import Glibc
-import Ingest
 import Manifest
 import PipelineModel
 import Records
 import Testing
 
+@testable import Ingest
+
 @Suite("Taking files", .timeLimit(.minutes(2)))
 struct ImporterTests {
+  @Test("What was read in an earlier group of files does not count in the next")
+  func readBefore() throws {
+    let fixture = try IngestFixture()
+    try fixture.write("bytes", to: "a")
+    try fixture.run()
+    try fixture.library().verified.insert(fixture.digest("bytes"))
+    try fixture.spoil("bytes")
+    try fixture.write("bytes", to: "b")
+    #expect(try fixture.outcomes() == ["b": .duplicate])
+    #expect(try fixture.problems().isEmpty)
+  }
+
   @Test("A moved file leaves its source and becomes an original with its very inode")
   func move() throws {
     let fixture = try IngestFixture()
@@ -192,7 +205,7 @@ struct ImporterTests {
 
   @Test(
     "A source on another file system is copied and then removed",
-    .enabled(if: otherDisk, "needs another file system in /dev/shm"))
+    .enabled(if: TemporaryFolder.hasOtherFileSystem, "needs another file system in /dev/shm"))
   func otherFileSystem() throws {
     let fixture = try IngestFixture()
     let elsewhere = "/dev/shm/pipeline-tests-\(UUID().uuidString)"
@@ -212,7 +225,7 @@ struct ImporterTests {
 
   @Test(
     "Originals that are a link to another file system are refused with one error",
-    .enabled(if: otherDisk, "needs another file system in /dev/shm"))
+    .enabled(if: TemporaryFolder.hasOtherFileSystem, "needs another file system in /dev/shm"))
   func originalsElsewhere() throws {
     let fixture = try IngestFixture()
     let before = try fixture.write("hello", to: "a")
@@ -226,13 +239,5 @@ struct ImporterTests {
     #expect(error.code == .notALibrary && error.message.contains("link"))
     #expect(try fixture.identity("a") == before)
     #expect(fixture.report.events.isEmpty && fixture.report.warnings.isEmpty)
-  }
-
-  /// Whether there is a second file system to write to.
-  static var otherDisk: Bool {
-    var (here, there) = (stat(), stat())
-    return stat(FileManager.default.temporaryDirectory.path, &here) == 0
-      && stat("/dev/shm", &there) == 0 && here.st_dev != there.st_dev
-      && access("/dev/shm", W_OK) == 0
   }
 }

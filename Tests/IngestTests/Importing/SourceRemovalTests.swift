@@ -121,7 +121,6 @@ struct SourceRemovalTests {
       "a", in: folder, expecting: status.identity, storedAs: stored.digest)
     #expect(outcome == .kept)
     #expect(stored.isThere && stored.fixture.report.warnings.count == 1)
-
   }
 
   @Test(

@@ -90,7 +90,7 @@ struct LibraryFolderTests {
 
   @Test(
     "A new library is not made on another file system",
-    .enabled(if: ImporterTests.otherDisk, "needs another file system in /dev/shm"))
+    .enabled(if: TemporaryFolder.hasOtherFileSystem, "needs another file system in /dev/shm"))
   func otherFileSystem() throws {
     let elsewhere = "/dev/shm/pipeline-tests-\(UUID().uuidString)"
     try FileManager.default.createDirectory(

@@ -75,7 +75,7 @@ extension Catalog {
   package func beginRequest() throws(CatalogError) -> RemoteRequest? {
     guard isOnServer else { return nil }
     let mayHave = try read { (connection) throws(CatalogError) in
-      try connection.hasRow("SELECT 1 FROM request")
+      try connection.hasRow("SELECT 1 FROM request WHERE answer IS NULL")
     }
     guard mayHave else { return nil }
     return try write { (writer) throws(CatalogError) in

@@ -143,7 +143,7 @@ package struct Repair {
   private func reason(toLeave kind: VerificationProblem.Kind) -> String {
     switch kind {
     case .originalMissing: "there is no copy of it here. Import its file to restore it."
-    case .originalDamaged: "it can't be read now, or is damaged no more."
+    case .originalDamaged: "it can't be read now, or is missing by now."
     case .originalUnrecorded:
       "it is damaged, was deleted and awaits `pipeline gc`, or has its record in the manifest, which "
         + "`pipeline rebuild-catalog` follows."
@@ -201,8 +201,7 @@ package struct Repair {
     // An original that a disk or a permission makes unreadable may be whole.
     case .whole, .missing, .unreadable: return .left
     }
-    try library.originals.setAside(digest)
-    return .setAside
+    return try library.originals.setAside(digest) ? .setAside : .solved
   }
 
   private func removeUnrecorded(_ problem: VerificationProblem) throws -> RepairEvent.Action {

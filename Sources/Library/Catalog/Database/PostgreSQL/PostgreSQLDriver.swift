@@ -57,7 +57,7 @@ final class PostgreSQLDriver: DatabaseDriver {
   /// How long to try to reach a server that was lost; who asks later than that waits for a few seconds only.
   private static let patience = Duration.seconds(60)
   private static let latePatience = Duration.seconds(3)
-  /// How long to wait for the end of a transaction that is undone.
+  /// How long to wait for each statement that undoes a transaction.
   private static let longestUndoing = Duration.seconds(5)
 
   init(_ address: DatabaseLocation, role: Role) throws(CatalogError) {
@@ -279,14 +279,20 @@ final class PostgreSQLDriver: DatabaseDriver {
   /// - Returns: `false` if the connection was lost, and the transaction with it.
   @discardableResult
   private func undoTransaction() -> Bool {
-    let end = ContinuousClock.now + Self.longestUndoing
-    connection.isInterrupted = { ContinuousClock.now > end }
     defer { connection.isInterrupted = isInterrupted }
+    limitUndoing()
     connection.abandonQueue()
     guard !connection.isLost else { return false }
+    limitUndoing()
     // Otherwise nobody knows what the connection is in.
     if (try? connection.execute("ROLLBACK")) == nil { connection.close() }
     return true
+  }
+
+  /// Lets the next statement take a while, whatever holds.
+  private func limitUndoing() {
+    let end = ContinuousClock.now + Self.longestUndoing
+    connection.isInterrupted = { ContinuousClock.now > end }
   }
 
   // MARK: The connection
