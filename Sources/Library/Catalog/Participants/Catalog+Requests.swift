@@ -69,20 +69,25 @@ extension Catalog {
     }
   }
 
+  /// SQL over `request`: whether the process that made it is gone.
+  private static let isAbandoned = """
+    NOT EXISTS (SELECT 1 FROM participant
+      WHERE participant.id = request.participant AND \(PostgreSQLSchema.isLive))
+    """
+
   /// Begins the oldest request without an answer; also one that was begun before and not ended.
   ///
   /// Those of processes that are gone are dropped, if they were not begun.
   package func beginRequest() throws(CatalogError) -> RemoteRequest? {
     guard isOnServer else { return nil }
     let mayHave = try read { (connection) throws(CatalogError) in
-      try connection.hasRow("SELECT 1 FROM request WHERE answer IS NULL")
+      try connection.hasRow("SELECT 1 FROM request WHERE answer IS NULL OR \(Self.isAbandoned)")
     }
     guard mayHave else { return nil }
     return try write { (writer) throws(CatalogError) in
       try writer.connection.executeScript(
         """
-        DELETE FROM request WHERE (answer IS NOT NULL OR NOT begun) AND NOT EXISTS (SELECT 1 FROM participant
-          WHERE participant.id = request.participant AND \(PostgreSQLSchema.isLive))
+        DELETE FROM request WHERE (answer IS NOT NULL OR NOT begun) AND \(Self.isAbandoned)
         """)
       let request = try writer.connection.first(
         """
