@@ -70,7 +70,8 @@ struct CounterTests {
     #expect(status.assets == 5 && status.originals == 5 && status.renditions == 3)
     #expect(status.sightings == [.imported: 6])
     for sql in [
-      "DROP TABLE frame", "DROP TABLE sign", "DROP TABLE member", "DROP TABLE counter",
+      "ALTER TABLE sighting DROP COLUMN run", "DROP TABLE frame", "DROP TABLE sign",
+      "DROP TABLE member", "DROP TABLE counter",
       "DROP INDEX run_ended", "PRAGMA user_version = 8",
       "DELETE FROM setting WHERE key = '\(Setting.counters)'",
     ] {

@@ -232,6 +232,7 @@ struct ImpliedSightingTests {
         DROP VIEW failures;
         DROP VIEW jobs;
         ALTER TABLE stage DROP COLUMN held;
+        ALTER TABLE sighting DROP COLUMN run;
         DROP TABLE frame;
         DROP TABLE sign;
         DROP TABLE member;

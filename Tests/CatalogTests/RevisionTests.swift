@@ -300,6 +300,7 @@ struct RevisionTests {
   func migration() throws {
     let library = try makeLibrary()
     let before = try revision(library)
+    try library.execute("ALTER TABLE sighting DROP COLUMN run")
     for table in [
       "frame", "sign", "member", "annotation", "album", "revision", "epoch", "counter",
     ] {

@@ -12,6 +12,7 @@ package enum FormerSchema {
   /// With a trigger that no later version has, and one that does something else.
   package static let version2 = """
     DROP TABLE pipeline.request, pipeline.held_source;
+    ALTER TABLE pipeline.sighting DROP COLUMN run;
     ALTER TABLE pipeline.participant DROP COLUMN held;
     CREATE FUNCTION pipeline.former() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
       RAISE EXCEPTION 'a former trigger'; END $$;

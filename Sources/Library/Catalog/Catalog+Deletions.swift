@@ -182,22 +182,21 @@ extension CatalogWriter {
   /// Updates the paths of files that stay in place as duplicates of a returned asset.
   ///
   /// Duplicates from the same run are returned with it. The next run checks those
-  /// from later runs again: these runs were not undone, and the bytes leave the library.
+  /// from other runs again: these runs were not undone, and the bytes leave the library.
   func releaseDuplicates(of asset: AssetID) throws(CatalogError) {
     try connection.execute(
       """
       UPDATE sighting SET awaits_removal = 0,
-        state = iif(later.run IS NULL, 'returned', 'settling'),
-        reason = iif(later.run IS NULL, 'The run that saw it was undone.',
-          'The original of this duplicate was returned; the next run checks this file again.')
+        state = iif(known.is_other, 'settling', 'returned'),
+        reason = iif(known.is_other,
+          'The original of this duplicate was returned; the next run checks this file again.',
+          'The run that saw it was undone.')
       FROM (
-        SELECT seen.source AS source, seen.path AS path,
-          (SELECT min(run.id) FROM run
-            WHERE run.id > asset.run AND run.started_at <= seen.seen_at) AS run
+        SELECT seen.source AS source, seen.path AS path, \(Connection.isOfAnotherRun) AS is_other
         FROM sighting AS seen JOIN asset ON asset.id = seen.asset
         WHERE seen.asset = ?1 AND seen.state = 'duplicate' AND seen.inode IS NOT NULL
-      ) AS later
-      WHERE sighting.source = later.source AND sighting.path = later.path
+      ) AS known
+      WHERE sighting.source = known.source AND sighting.path = known.path
       """, asset)
   }
 }

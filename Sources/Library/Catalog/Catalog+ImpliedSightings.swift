@@ -9,7 +9,8 @@ package import Records
 enum ImpliedSighting {
   /// The columns of `Connection.sightingColumns`, from a row of `asset`.
   static let columns = """
-    asset.path, 'imported', NULL, NULL, NULL, NULL, asset.id, NULL, asset.imported_at, FALSE
+    asset.path, 'imported', NULL, NULL, NULL, NULL, asset.id, NULL, asset.imported_at, FALSE,
+    asset.run
     """
 
   /// Whether a row of `asset` implies the state of its path: the path has no row, and no newer asset

@@ -43,14 +43,14 @@ extension CatalogWriter {
     let values: [any SQLBindable] = [
       source, sighting.path, sighting.state.rawValue, identity.map { Int64(bitPattern: $0.inode) },
       identity?.size, identity?.modified, identity?.changed, sighting.asset, sighting.reason,
-      sighting.seenAt, sighting.awaitsRemoval,
+      sighting.seenAt, sighting.awaitsRemoval, sighting.run,
     ]
     let isNew =
       try connection.changes(
         """
         INSERT INTO sighting (source, path, state, inode, size, modified, changed, asset, reason,
-          seen_at, awaits_removal)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, (SELECT id FROM asset WHERE id = ?8), ?9, ?10, ?11)
+          seen_at, awaits_removal, run)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, (SELECT id FROM asset WHERE id = ?8), ?9, ?10, ?11, ?12)
         ON CONFLICT DO NOTHING
         """, values: values) > 0
     if isNew {
@@ -60,7 +60,7 @@ extension CatalogWriter {
         """
         UPDATE sighting SET state = ?3, inode = ?4, size = ?5, modified = ?6, changed = ?7,
           asset = (SELECT id FROM asset WHERE id = ?8), reason = ?9, seen_at = ?10,
-          awaits_removal = ?11
+          awaits_removal = ?11, run = ?12
         WHERE source = ?1 AND path = ?2
         """, values: values)
     }
@@ -70,8 +70,8 @@ extension CatalogWriter {
   func keepImplied(by asset: AssetID) throws(CatalogError) {
     let sources = try connection.all(
       """
-      INSERT INTO sighting (source, path, state, asset, seen_at)
-      SELECT source, path, 'imported', id, imported_at FROM asset
+      INSERT INTO sighting (source, path, state, asset, seen_at, run)
+      SELECT source, path, 'imported', id, imported_at, run FROM asset
       WHERE id = ? AND \(ImpliedSighting.condition)
       RETURNING source
       """, asset

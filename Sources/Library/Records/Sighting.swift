@@ -21,10 +21,13 @@ package struct Sighting: Hashable, Sendable {
   package var seenAt: Timestamp
   /// Whether the bytes are durable and the source file is still to be removed.
   package var awaitsRemoval: Bool
+  /// The run that found its bytes to be new, or to be there already; `nil` for other states, and if it is not known.
+  package var run: AssetID?
 
   package init(
     source: BytePath, path: BytePath, state: State, identity: FileIdentity? = nil,
-    asset: AssetID? = nil, reason: String? = nil, seenAt: Timestamp, awaitsRemoval: Bool = false
+    asset: AssetID? = nil, reason: String? = nil, seenAt: Timestamp, awaitsRemoval: Bool = false,
+    run: AssetID? = nil
   ) {
     self.source = source
     self.path = path
@@ -34,6 +37,7 @@ package struct Sighting: Hashable, Sendable {
     self.reason = reason
     self.seenAt = seenAt
     self.awaitsRemoval = awaitsRemoval
+    self.run = run
   }
 
   /// Whether the catalog expects a file at the path.

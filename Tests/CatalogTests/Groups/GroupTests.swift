@@ -246,6 +246,7 @@ struct GroupTests {
     try take([Self.raw(1, "a.cr3"), Self.jpeg(2, "a.jpg"), Self.sidecar(3, "b.xmp")], library)
     let before = try members(library)
     #expect(before.count == 3)
+    try library.execute("ALTER TABLE sighting DROP COLUMN run")
     for table in ["frame", "sign", "member"] { try library.execute("DROP TABLE \(table)") }
     try library.execute("PRAGMA user_version = 9")
     try library.reopen()

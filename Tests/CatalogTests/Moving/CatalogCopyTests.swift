@@ -189,13 +189,13 @@ struct CatalogCopyTests {
   func refusals() throws {
     let library = try MovingLibrary().library
     let database = try makeDatabase()
-    try library.execute("PRAGMA user_version = 12")
+    try library.execute("PRAGMA user_version = 13")
     try library.close()
     func refusal() -> CatalogError? {
       #expect(throws: CatalogError.self) { try move(library.place, to: database) }
     }
     #expect(refusal()?.message.contains("pipeline run") == true)
-    try library.change("PRAGMA user_version = 13")
+    try library.change("PRAGMA user_version = 14")
     let other = "0190b5a4-0000-7000-8000-000000000002"
     try library.change("UPDATE setting SET value = '\(other)' WHERE key = 'library'")
     #expect(refusal()?.code == .corrupt)

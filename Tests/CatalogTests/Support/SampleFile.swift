@@ -57,6 +57,7 @@ extension Library {
 
   /// Drops what version 12 added.
   func dropBursts() throws {
+    try execute("ALTER TABLE sighting DROP COLUMN run")
     for drop in ["TABLE frame", "TABLE sign", "INDEX member_link"] { try execute("DROP \(drop)") }
     for column in ["own_kinds", "own_leader", "link"] {
       try execute("ALTER TABLE member DROP COLUMN \(column)")

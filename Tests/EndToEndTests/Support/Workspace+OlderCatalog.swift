@@ -8,6 +8,7 @@ extension Workspace {
   /// - Parameter more: SQL that makes it still older.
   func makeCatalogOlder(_ more: String = "") throws {
     let sql = """
+      ALTER TABLE sighting DROP COLUMN run;
       CREATE TABLE rendition_bytes (
         rendition INTEGER PRIMARY KEY REFERENCES rendition (id) ON DELETE CASCADE,
         content BLOB NOT NULL

@@ -19,9 +19,9 @@ extension CatalogReader {
         SELECT \(ImpliedSighting.columns), source.path
         FROM asset JOIN source ON source.id = asset.source
         WHERE asset.id = ?1 AND \(ImpliedSighting.condition)
-        ORDER BY 11, 1
+        ORDER BY 12, 1
         """, asset
-      ) { (row) throws(CatalogError) in try row.sighting(source: row.path(10)) }
+      ) { (row) throws(CatalogError) in try row.sighting(source: row.path(11)) }
     }
   }
 
@@ -54,7 +54,8 @@ extension Connection {
   /// The columns that `Statement.sighting(source:)` reads.
   static let sightingColumns = """
     sighting.path, sighting.state, sighting.inode, sighting.size, sighting.modified,
-    sighting.changed, sighting.asset, sighting.reason, sighting.seen_at, sighting.awaits_removal
+    sighting.changed, sighting.asset, sighting.reason, sighting.seen_at, sighting.awaits_removal,
+    sighting.run
     """
 
   /// The row ID of a source, or `nil`.
@@ -93,14 +94,22 @@ extension Statement {
     return Sighting(
       source: source, path: path(0), state: try value(1, as: Sighting.State.self),
       identity: identity, asset: try optionalAssetID(6), reason: optional(7, text),
-      seenAt: timestamp(8), awaitsRemoval: bool(9))
+      seenAt: timestamp(8), awaitsRemoval: bool(9), run: try optionalAssetID(10))
   }
 }
 
 extension Connection {
-  /// SQL for whether a path's file, a row `seen` of `sighting`, was discarded as a duplicate of `asset` by a later run.
+  /// SQL for whether another run than that of `asset` found a path's file, a row `seen` of `sighting`.
+  ///
+  /// Runs overlap: that of a `watch` is open while files are imported by name, and those of several machines are at once.
+  /// Older versions did not record which run it was; there, any that began after that of `asset` may have been.
+  static let isOfAnotherRun = """
+    (seen.run <> asset.run OR seen.run IS NULL
+      AND EXISTS (SELECT 1 FROM run WHERE run.id > asset.run AND run.started_at <= seen.seen_at))
+    """
+
+  /// SQL for whether a path's file, a row `seen` of `sighting`, was discarded as a duplicate of `asset` by another run.
   static let isLetGo = """
-    seen.state = 'duplicate' AND (seen.inode IS NULL OR seen.awaits_removal)
-      AND EXISTS (SELECT 1 FROM run WHERE run.id > asset.run AND run.started_at <= seen.seen_at)
+    seen.state = 'duplicate' AND (seen.inode IS NULL OR seen.awaits_removal) AND \(isOfAnotherRun)
     """
 }

@@ -12,6 +12,7 @@ enum Schema {
   static let migrations = [
     version1, version2, version3, version4, version5, version6, version7, version8,
     version9, version10, version11, version12, version13,
+    version14,
   ]
 
   /// The version that this program writes.
@@ -103,6 +104,11 @@ enum Schema {
   static let version13 = """
     DROP INDEX picture_camera;
     CREATE INDEX picture_camera ON picture (camera, taken) WHERE camera IS NOT NULL;
+    """
+
+  /// Version 14: which run found a path's file.
+  static let version14 = """
+    ALTER TABLE sighting ADD COLUMN run BLOB;
     """
 
   /// Version 11: the bytes of renditions are in a database of their own. Drops the table `rendition_bytes`

@@ -101,11 +101,14 @@ extension ImportGroup.Outcome {
   var isNews: Bool { !candidate.isNoNews(state, reason: reason) }
 
   /// The outcome as the catalog records it.
-  func sighting(in source: IngestSource, at time: Timestamp) -> Sighting {
+  ///
+  /// - Parameter run: the run whose outcome it is.
+  func sighting(in source: IngestSource, run: AssetID?, at time: Timestamp) -> Sighting {
     Sighting(
       source: source.recorded, path: candidate.path, state: isOwnPath ? .imported : state,
       identity: identity, asset: asset,
-      reason: reason, seenAt: time, awaitsRemoval: awaitsRemoval)
+      reason: reason, seenAt: time, awaitsRemoval: awaitsRemoval,
+      run: digest == nil ? nil : run)
   }
 
   func event(in source: IngestSource) -> FileEvent {

@@ -338,7 +338,7 @@ final class Importer {
     changes += noted.map { .sighting($0) }
     changes += group.otherSightings.map { .sighting($0) }
     let outcomes = group.outcomes.filter(\.isNews)
-    changes += outcomes.map { .sighting($0.sighting(in: source, at: now)) }
+    changes += outcomes.map { .sighting($0.sighting(in: source, run: library.run, at: now)) }
     try library.records.apply(changes, upTo: position)
     pendingChanges = []
     let reported = noted

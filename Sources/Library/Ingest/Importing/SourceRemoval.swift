@@ -224,7 +224,7 @@ extension Importer {
     }
     let outcome = removal.remove(
       attempt.name, in: attempt.folder, expecting: attempt.status.identity, storedAs: digest)
-    noteRemoval(file.sighting(in: source, at: now), outcome)
+    noteRemoval(file.sighting(in: source, run: library.run, at: now), outcome)
   }
 
   /// Removes the source of a file whose bytes were safe before this run, if the source's rules

@@ -142,7 +142,7 @@ package struct Replay {
     Sighting(
       source: intent.source, path: intent.path, state: state, identity: intent.identity,
       asset: asset, reason: state == .duplicate ? "Its bytes are already stored." : nil,
-      seenAt: time, awaitsRemoval: intent.moves && !isKept)
+      seenAt: time, awaitsRemoval: intent.moves && !isKept, run: intent.run)
   }
 }
 

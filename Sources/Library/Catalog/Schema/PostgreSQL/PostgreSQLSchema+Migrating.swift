@@ -120,6 +120,12 @@ extension PostgreSQLSchema {
   /// Version 3: machines ask the process that has the library's lock for changes, and say what they can't do.
   static let version3 = requests + renewal
 
+  /// Version 4: which run found a path's file.
+  static let version4 = """
+    ALTER TABLE sighting ADD COLUMN run bytea;
+
+    """
+
   /// The table of bytes. Nothing is gained by compressing pictures once more.
   private static let renditionBytes = """
     CREATE TABLE rendition_bytes (
