@@ -522,6 +522,33 @@ struct ParticipantTests: ParticipantSuite {
     try library.close()
   }
 
+  @Test("A process that stops while it sends keeps the others from their turns for a while only")
+  func stoppedWhileSending() throws {
+    let library = try makeLibrary()
+    let other = try openBeside(library)
+    try library.catalog.write { (writer) throws(CatalogError) in
+      try writer.connection.executeScript("SET lock_timeout = '100ms'")
+      writer.connection.postgreSQL?.longestStall = .zero
+    }
+    var turns = 0
+    try other.write { (writer) throws(CatalogError) in
+      turns += 1
+      guard turns == 1 else { return }
+      // More than libpq keeps to itself, and no answer is waited for.
+      for number in 0..<100 {
+        let value = String(repeating: "x", count: 1000)
+        try writer.connection.execute(Setting.write, "key \(number)", value)
+      }
+      // Its turn would not come otherwise.
+      try library.catalog.set("a", to: "b")
+    }
+    #expect(turns == 2)
+    #expect(try library.catalog.setting("a") == "b")
+    #expect(try library.count("SELECT count(*) FROM setting WHERE key LIKE 'key %'") == 0)
+    try other.close()
+    try library.close()
+  }
+
   @Test("A process beside goes on after its connections were lost, before and after a commit")
   func lostConnections() throws {
     let library = try makeLibrary(assets: 1...20)

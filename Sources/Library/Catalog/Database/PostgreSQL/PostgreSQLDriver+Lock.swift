@@ -27,6 +27,23 @@ extension PostgreSQLDriver {
   /// will be.
   func awaitFormerTurn() throws(CatalogError) { try executeScript(turn()) }
 
+  /// SQL that ends sessions with a turn that stopped in the midst of what they send, as those of a process that was
+  /// suspended: the server limits how long a transaction is idle, but not how long it waits for the rest of a queue.
+  ///
+  /// - Parameter time: for how long the server must have got nothing; a single value may take long to be sent.
+  func endingStalledTurns(after time: Duration) -> String {
+    """
+    SELECT pg_terminate_backend(stalled.pid) FROM pg_stat_activity AS stalled
+    WHERE stalled.datname = current_database() AND stalled.usename = current_user AND stalled.state = 'active'
+      AND stalled.wait_event = 'ClientRead'
+      AND stalled.query_start <= clock_timestamp() - make_interval(secs => \(time.components.seconds))
+      AND EXISTS (SELECT 1 FROM pg_locks AS turn
+        WHERE turn.pid = stalled.pid AND turn.granted AND turn.locktype = 'advisory'
+          AND turn.classid = \(Self.key) AND turn.objid IN (2, 3) AND turn.objsubid = 2
+          AND turn.database = (SELECT oid FROM pg_database WHERE datname = current_database()))
+    """
+  }
+
   /// Takes the turn until the connection ends, so that nobody else changes anything.
   func keepTurn() throws(CatalogError) {
     try executeScript("SELECT pg_advisory_lock(\(Self.key), 2)")

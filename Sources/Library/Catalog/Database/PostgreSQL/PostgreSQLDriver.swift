@@ -57,6 +57,8 @@ final class PostgreSQLDriver: DatabaseDriver {
   /// How long to try to reach a server that was lost; who asks later than that waits for a few seconds only.
   private static let patience = Duration.seconds(60)
   private static let latePatience = Duration.seconds(3)
+  /// How long whoever has the turn may send nothing in the midst of its statements, while others wait for it.
+  var longestStall = Duration.seconds(180)
   /// How long to wait for each statement that undoes a transaction.
   private static let longestUndoing = Duration.seconds(5)
 
@@ -207,6 +209,10 @@ final class PostgreSQLDriver: DatabaseDriver {
           let isWaiting =
             mayFollow == true && !CurrentProcess.isAskedToEnd.load(ordering: .relaxed)
           guard isWaiting else { throw CatalogError(postgreSQL: error, address, sql: "BEGIN") }
+          if error.state == Self.lockTimeout, !connection.isLost {
+            // It may not be allowed to; then it waits on.
+            _ = try? connection.execute(endingStalledTurns(after: longestStall))
+          }
         }
       }
       if connection.isLost { try reconnect() }
