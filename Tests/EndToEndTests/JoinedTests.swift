@@ -260,37 +260,74 @@ struct JoinedTests {
     try bench.expectSound()
   }
 
-  @Test("What gc is about to delete while another machine stores it once more is there in the end")
-  func garbage() throws {
+  @Test("Bytes that are deleted between their upload and their record are sent again")
+  func sentAgain() throws {
+    let uploads = Atomic(0)
+    let server = try ObjectServer.shared.get()
+    let proxy = try FaultProxy(to: server.port) { request in
+      let isUpload = request.method == "PUT" && request.target.contains("/originals/")
+      if isUpload { uploads.add(1, ordering: .relaxed) }
+      return .none
+    }
+    defer { proxy.end() }
+    let bench = try JoinedBench(through: proxy.endpoint)
+    let bucket = try #require(bench.workspace.bucket)
+    let watch = try bench.startWatch()
+    let second = try bench.startJoined()
+    try bench.shared.stop(watch)
+    try bench.put(["again.txt"])
+    try second.wait(for: "the request to record") { try bench.shared.count("request") == 1 }
+    #expect(uploads.load(ordering: .relaxed) == 1)
+    // As by a `gc` that ended before.
+    let original = try #require(try bucket.files(below: "originals").first)
+    try bucket.remove("originals/\(original)")
+    watch.signal(SIGCONT)
+    try bench.wait(forFiles: 1)
+    #expect(uploads.load(ordering: .relaxed) == 2)
+    try bench.end(second)
+    try bench.end(watch)
+    try bench.expectSound()
+  }
+
+  @Test("While a request to delete may still be performed, gc lets nobody record")
+  func lateDeletion() throws {
     let deletions = Atomic(0)
     let server = try ObjectServer.shared.get()
     let proxy = try FaultProxy(to: server.port) { request in
       guard request.method == "DELETE", request.target.contains("/originals/") else { return .none }
-      deletions.add(1, ordering: .relaxed)
-      return .late(by: 6)
+      return deletions.add(1, ordering: .relaxed).newValue == 1 ? .lostAnswer : .none
     }
     defer { proxy.end() }
     let bench = try JoinedBench(through: proxy.endpoint)
-    try bench.workspace.put("the same", as: "first.txt")
+    for number in 0..<2 {
+      try bench.workspace.put("text \(number)", as: BytePath("\(number).txt"))
+    }
     try bench.workspace.json("run")
-    let id = BytePath(try #require(try bench.workspace.assets().first?["id"]?.string))
-    try bench.workspace.json("rm", id)
+    for asset in try bench.workspace.assets() {
+      let id = try #require(asset["id"]?.string)
+      try bench.workspace.json("rm", BytePath(id))
+    }
     try bench.workspace.json("trash", "empty", "--yes")
     let gc = try bench.workspace.program.start(["gc", "--yes", "--json"])
-    try gc.wait(for: "the request to delete") { deletions.load(ordering: .relaxed) > 0 }
-    // Its connections are lost, so that nothing tells others that it is still at it.
-    try bench.shared.database.execute(
-      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'pipeline/%'"
-    )
-    try bench.put(["again.txt"], text: "the same")
-    let joined = try bench.workspace.program.start(["watch", "--json", "--config", "second.json"])
-    _ = try gc.wait(within: 60)
-    let watch = try bench.startWatch()
-    try joined.wait(for: "the import") { try bench.shared.count("asset") == 1 }
-    try joined.wait(for: "the removal") { try bench.workspace.files(below: "from-second").isEmpty }
-    try bench.end(joined)
-    try bench.end(watch)
+    // The one that was lost, and its repetition.
+    try gc.wait(for: "both requests") { deletions.load(ordering: .relaxed) == 2 }
+    try bench.put(["again.txt"], text: "text 0")
+    let refused = try bench.workspace.run("run")
+    #expect(refused.exitCode == 11 && gc.isRunning, "\(refused)")
+    gc.signal(SIGTERM)
+    let outcome = try gc.wait(within: 30)
+    #expect(outcome.exitCode == 143, "\(outcome)")
+    #expect(outcome.errors.contains("did not answer a request to delete"), "\(outcome)")
+    // The other original is left to the next one.
+    #expect(deletions.load(ordering: .relaxed) == 2)
     #expect(try bench.workspace.files(below: "library/originals").count == 1)
+    let watch = try bench.startWatch()
+    let second = try bench.startJoined()
+    try bench.put(["other.txt"], text: "text 1")
+    try bench.wait(forFiles: 2)
+    try bench.end(second)
+    try bench.end(watch)
+    try bench.workspace.json("gc", "--yes")
     try bench.expectSound()
   }
 

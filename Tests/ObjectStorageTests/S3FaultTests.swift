@@ -89,6 +89,33 @@ struct S3FaultTests {
     #expect(try server.client(place).names(below: "") == ["k", "late", "spaces"])
   }
 
+  @Test("A removal tells whether a request had no answer, also if the next one had")
+  func unansweredRemoval() throws {
+    let deletions = Atomic(0)
+    let (client, proxy) = try faulty { request in
+      guard request.method == "DELETE" else { return .none }
+      return deletions.add(1, ordering: .relaxed).newValue == 1 ? .lostAnswer : .none
+    }
+    defer { proxy.end() }
+    try store("text", as: "k")
+    #expect(try !client.remove("k"))
+    #expect(try client.remove("k"))
+    #expect(deletions.load(ordering: .relaxed) == 3)
+  }
+
+  @Test("A copy that something else than a store answers is none")
+  func foreignCopy() throws {
+    try store("text", as: "k")
+    let (client, proxy) = try faulty { request in
+      request.method == "PUT"
+        ? .answer(FaultProxy.Answer(200, body: "<html><body>Welcome</body></html>")) : .none
+    }
+    defer { proxy.end() }
+    let error = Self.error { () throws(FileError) in try client.copy("k", to: "other") }
+    #expect(error?.code == .unavailable, "\(String(describing: error))")
+    #expect(try client.size(of: "other") == nil)
+  }
+
   @Test("A body that hardly comes counts as lost")
   func trickle() throws {
     let proxy = try FaultProxy(to: server.port) { _ in

@@ -132,35 +132,43 @@ package final class S3Client: Sendable {
     do {
       let response = try send(
         "PUT", key: other, headers: [("x-amz-copy-source", source)], isSlow: true)
-      // An answer that was cut is no document.
-      _ = try XMLDocument(response.body)
+      // What is copied is then overwritten or removed, so whatever else answers must not be taken for the store.
+      _ = try document(response, root: "CopyObjectResult")
     } catch {
       throw fileError(error, key)
     }
   }
 
   /// Removes an object; succeeds if it is missing.
-  package func remove(_ key: String) throws(FileError) {
+  ///
+  /// - Returns: whether each request was answered; the store may still perform one that was not.
+  @discardableResult
+  package func remove(_ key: String) throws(FileError) -> Bool {
+    var isAnswered = true
     do {
-      _ = try send("DELETE", key: key)
+      _ = try send("DELETE", key: key, onLoss: { isAnswered = false })
     } catch let error as S3Error where error.isNoSuchKey {
-      return
+      return isAnswered
     } catch {
       throw fileError(error, key)
     }
+    return isAnswered
   }
 
   // MARK: Requests
 
   /// Sends a request, and again after a pause if that may help.
   ///
-  /// - Parameter isSlow: whether the answer may take minutes, and may say at its end that the request
-  ///   failed after its status said that it succeeded.
+  /// - Parameters:
+  ///   - isSlow: whether the answer may take minutes, and may say at its end that the request
+  ///     failed after its status said that it succeeded.
+  ///   - onLoss: called for each try that ended without an answer.
   /// - Throws: `S3Error`, `HTTPTransfer.Failure` or `FileError`.
   func send(
     _ method: String, key: String? = nil, query: [String: String] = [:],
     headers: [(name: String, value: String)] = [], _ content: S3Content = .none,
-    payload: Digest? = nil, isSlow: Bool = false, receive: HTTPTransfer.Receiver? = nil
+    payload: Digest? = nil, isSlow: Bool = false, receive: HTTPTransfer.Receiver? = nil,
+    onLoss: () -> Void = {}
   ) throws -> HTTPResponse {
     let payload = payload ?? SHA256.digest(of: content.bytes)
     var attempt = 1
@@ -174,7 +182,8 @@ package final class S3Client: Sendable {
       do {
         let credentials = credentials.withLock { $0 }
         var request = request(method, key, query, headers, content, payload, credentials)
-        let left = deadline - ContinuousClock().now
+        // Also one that begins when the time is up ends.
+        let left = max(deadline - ContinuousClock().now, .seconds(1))
         // What was sent may still be on its way when libcurl has the last of it.
         let isShort = isAway && request.body.count <= 64 << 10
         request.patience.answer =
@@ -202,6 +211,7 @@ package final class S3Client: Sendable {
         if isStopped() { throw FileError.stopped(BytePath(location.name)) }
         // Who reads a body goes on from where it was cut.
         guard case .connection(_, received: 0) = failure else { throw failure }
+        onLoss()
         guard attempt < attempts, ContinuousClock().now < deadline else {
           noteGivenUp()
           throw failure

@@ -153,10 +153,12 @@ package final class BucketStore: OriginalStore {
       path: folder.path)
   }
 
-  package func remove(_ digest: Digest) throws(FileError) {
+  @discardableResult
+  package func remove(_ digest: Digest) throws(FileError) -> Bool {
     try bucket.requireOwn()
-    try bucket.client().remove(Self.key(of: digest))
+    let isOver = try bucket.client().remove(Self.key(of: digest))
     try copies.cacheIfWritable()?.remove(digest)
+    return isOver
   }
 
   // MARK: Reading

@@ -160,12 +160,14 @@ package final class FolderStore: OriginalStore {
     try folder.sync()
   }
 
-  package func remove(_ digest: Digest) throws(FileError) {
+  @discardableResult
+  package func remove(_ digest: Digest) throws(FileError) -> Bool {
     try ifThere { () throws(FileError) in
       let folder = try folder(of: digest)
       try folder.remove(OriginalLayout.name(of: digest))
       try folder.sync()
     }
+    return true
   }
 
   package func path(of digest: Digest) -> BytePath {

@@ -114,7 +114,10 @@ package protocol OriginalStore: Sendable {
   func release(_ digest: Digest, to folder: Descriptor, as name: BytePath) throws(FileError)
 
   /// Removes an original permanently; succeeds if it is missing.
-  func remove(_ digest: Digest) throws(FileError)
+  ///
+  /// - Returns: whether that is over; `false` if a request without an answer may still be performed.
+  @discardableResult
+  func remove(_ digest: Digest) throws(FileError) -> Bool
 
   /// Where people find an original: the path of its file, or what names its object.
   func path(of digest: Digest) -> BytePath

@@ -129,10 +129,10 @@ struct WrongStore: OriginalStore {
     try store.release(digest, to: folder, as: name)
   }
 
-  func remove(_ digest: Digest) throws(FileError) {
-    if fault == .keepsRemoved { return }
+  func remove(_ digest: Digest) throws(FileError) -> Bool {
+    if fault == .keepsRemoved { return true }
     if fault == .failsOnSecondRemove { _ = try store.lease(digest) }
-    try store.remove(digest)
+    return try store.remove(digest)
   }
 
   func forEach(

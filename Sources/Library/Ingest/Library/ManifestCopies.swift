@@ -25,8 +25,6 @@ final class ManifestCopies: Sendable {
   private struct State {
     /// The last fact that is known to be copied.
     var copied: Int64
-    /// The sizes of the copies by name, once they were listed.
-    var sizes: [String: Int]?
     /// What the user should know.
     var warning: String?
     /// Whether the last attempt failed, and that was said.
@@ -123,22 +121,19 @@ final class ManifestCopies: Sendable {
   private func copyDifferences() throws {
     if isNew, state.withLock({ $0.copied == 0 }), try bucket.owner() == nil { return }
     try bucket.requireOwn()
-    // Once a process: it alone writes the manifest from then on.
-    var sizes = try state.withLock { $0.sizes } ?? comparison.sizes()
+    // Each time: a request without an answer may be performed after the next one, and leave less than that.
+    let sizes = try comparison.sizes()
+    // A process that lost the library's lock, as while it was suspended, is refused here.
+    try note(state.withLock { $0.copied })
     let (sequence, segments) = try manifest.segments()
     for segment in segments where sizes[segment.name.description] != segment.bytes {
       let bytes = try manifest.read(segment)
       _ = try bucket.client().put(
         .bytes(bytes), as: "\(Self.folder)\(segment.name)", digest: SHA256.digest(of: bytes),
         isNew: false)
-      sizes[segment.name.description] = segment.bytes
     }
     try note(sequence)
-    let now = sizes
-    state.withLock { state in
-      state.sizes = now
-      state.copied = sequence
-    }
+    state.withLock { $0.copied = sequence }
   }
 }
 

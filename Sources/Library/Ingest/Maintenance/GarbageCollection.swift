@@ -1,5 +1,6 @@
 package import Catalog
 import Files
+import Glibc
 import Manifest
 import Originals
 import PipelineModel
@@ -220,14 +221,20 @@ package struct GarbageCollection {
     var page = try survey.deletedOriginals(after: 0)
     while let last = page.listed.last {
       var kept: Set<Digest> = []
+      var isOver = true
       for (digest, size) in page.garbage {
         // A listed original that is already gone leaves the list next time.
         if isStopped() { return }
+        guard isOver else {
+          kept.insert(digest)
+          continue
+        }
         do throws(FileError) {
-          try library.originals.remove(digest)
+          isOver = try library.originals.remove(digest)
         } catch {
           report.warning("\(error.message) The next garbage collection tries again.")
           kept.insert(digest)
+          isOver = error.code != .unavailable
           continue
         }
         library.verified.remove(digest)
@@ -237,7 +244,24 @@ package struct GarbageCollection {
       let done = page.listed.map(\.digest).filter { !kept.contains($0) }
       try removePictures(of: done)
       try library.catalog.forgetDeletions(of: done)
+      guard isOver else { return awaitLateRemoval(isStopped: isStopped) }
       page = try survey.deletedOriginals(after: last.sequence)
+    }
+  }
+
+  /// How long a store, or what is between it and this machine, may take to perform a request that it did not answer.
+  private static let lateness = Duration.seconds(300)
+
+  /// Waits with the library's lock, so that nothing is recorded whose bytes a request without an answer may still remove.
+  private func awaitLateRemoval(isStopped: () -> Bool) {
+    report.warning(
+      "The store did not answer a request to delete an original, and may perform it later. So that it removes nothing "
+        + "that was imported since, nothing is imported for five minutes; the next garbage collection does the rest."
+    )
+    let end = ContinuousClock.now + Self.lateness
+    while ContinuousClock.now < end, !isStopped() {
+      report.stillWorking()
+      usleep(100_000)
     }
   }
 
