@@ -35,13 +35,14 @@ class Oracle:
 
     def ask(self):
         assets = self.database.ask(ASSETS)
+        # First, because verbs tidy up after those who are gone, and copy the manifest.
+        self.nobody()
+        self.copies()
         self.originals()
         self.records(assets)
         self.attempts()
         self.renditions(assets)
         self.judgement(assets)
-        self.nobody()
-        self.copies()
         self.rebuild(assets)
         return self.breaches
 
@@ -79,11 +80,12 @@ class Oracle:
         self.expect("D2", [path for path, drop in self.dropped.items() if known.get(path) != drop.digest],
                     "files that are recorded nowhere, or with other bytes")
         self.expect("D2", set(known) - set(self.dropped), "records of files that nobody dropped")
-        # The library's folder has nothing under way.
-        for name in ("incoming", "damaged"):
-            place = self.cluster.folder / "library" / name
-            self.expect("D2", [str(file) for file in place.rglob("*") if file.is_file()] if place.is_dir() else (),
-                        f"files in {name}/")
+        # No machine has anything under way.
+        for machine in ("library", "second", "third"):
+            for name in ("incoming", "damaged"):
+                place = self.cluster.folder / machine / name
+                self.expect("D2", [str(file) for file in place.rglob("*") if file.is_file()] if place.is_dir() else (),
+                            f"files in {machine}/{name}/")
 
     def attempts(self):
         """D3: each attempt ended once, each row by one attempt; damaged pictures failed, and no others."""
@@ -142,18 +144,38 @@ class Oracle:
         self.expect("D8", [str(event) for event in verified if event.get("event") == "problem"], "problems for verify")
         self.expect("D8", str(verified[-1]) if verified[-1].get("problems") != 0 else (), "the summary of verify")
         status = self.cluster.ask("status")[-1]
-        for key, value in [("assets", len(assets)), ("originals", len(assets)), ("failures", len(self.damaged)),
-                           ("renditions", self.database.number("SELECT count(*) FROM pipeline.rendition"))]:
+        for key, value in [("assets", len(assets)), ("failures", len(self.damaged)),
+                           ("originals", self.database.number("SELECT count(*) FROM pipeline.original")),
+                           ("renditions", self.database.number("SELECT count(*) FROM pipeline.rendition")),
+                           ("paths", self.paths()), ("jobs", self.jobs())]:
             wrong = f"{key} {status[key]} instead of {value}" if status[key] != value else ()
-            self.expect("D8", wrong, "counts of status")
+            self.expect("D8", wrong, f"{key} that status counts")
         end = self.cluster.ask("run")[-1]
         changed = {key: end.get(key) for key in ("imported", "duplicates", "failed", "gone", "jobsDone", "jobsFailed")
                    if end.get(key) != 0}
         self.expect("D7", str(changed) if changed else (), "what was left to do for a run")
 
+    def paths(self):
+        """How many paths are in each state, as `status` has it."""
+        counts = dict(self.database.ask("SELECT state, count(*) FROM pipeline.sightings GROUP BY state"))
+        states = ("imported", "duplicate", "ignored", "rejected", "settling", "failed", "gone", "returned")
+        return {state: int(counts.get(state, 0)) for state in states}
+
+    def jobs(self):
+        """How many jobs of each stage are in each state, as `status` has it."""
+        rows = self.database.ask("SELECT stage, state, count(*) FROM pipeline.jobs GROUP BY stage, state")
+        counts = {(stage, state): int(count) for stage, state, count in rows}
+        states = ("waiting", "ready", "running", "done", "skipped", "failed")
+        return {stage["name"]: {state: counts.get((stage["name"], state), 0) for state in states} for stage in STAGES}
+
     def nobody(self):
         """D9: nobody is taken to be at work, and nothing runs."""
         self.expect_none("D9", "pipeline.participant WHERE state NOT IN ('ended', 'expired')", "live participants")
+        # Those that were killed were missed; the last one of each machine was asked to end, and said so.
+        last = self.database.ask("""SELECT DISTINCT ON (node, verb) node, verb, state FROM pipeline.participant
+          ORDER BY node, verb, joined_at DESC""")
+        wrong = [" ".join(row) for row in last if row[1] != "run" and row[2] != "ended"]
+        self.expect("D9", wrong or (() if len(last) >= 3 else f"{len(last)} are known"), "machines that did not sign off")
         self.expect_none("D9", "pipeline.request", "requests of other machines")
         self.expect_none("D9", "pipeline.ledger WHERE state IN ('running', 'ready', 'waiting')", "rows that are due")
 

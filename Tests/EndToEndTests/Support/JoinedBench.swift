@@ -13,6 +13,8 @@ final class JoinedBench {
   let shared: SharedWorkspace
   var workspace: Workspace { shared.workspace }
   private let stages: JSONValue
+  /// The folders of machines without the library's own.
+  private var machines: Set<String> = []
 
   /// - Parameters:
   ///   - stages: of all machines.
@@ -36,6 +38,7 @@ final class JoinedBench {
   func add(
     _ machine: String, _ source: [String: JSONValue] = [:], _ members: [String: JSONValue] = [:]
   ) throws {
+    machines.insert(machine)
     let folder = BytePath("from-\(machine)")
     try workspace.makeFolder(workspace.root.appending(folder))
     let standard: [String: JSONValue] = [
@@ -80,6 +83,7 @@ final class JoinedBench {
 
   /// Starts a process on a third machine that only works.
   func startWork(_ program: BuiltProgram? = nil) throws -> BuiltProgramRun {
+    machines.insert("worker")
     try shared.configure("worker.json", library: "worker", stages: stages)
     let worker = try (program ?? workspace.program).start([
       "work", "--json", "--config", "worker.json",
@@ -118,7 +122,16 @@ final class JoinedBench {
 
   /// What must be true once nobody works any more.
   func expectSound(at location: SourceLocation = #_sourceLocation) throws {
-    try workspace.expectSoundLibrary(at: location)
+    try workspace.expectSound(at: location)
+    for machine in machines {
+      for folder in ["incoming", "work"] {
+        // Each process locks a place there, which stays for the next one, as does the socket of one that was killed.
+        let left = try workspace.files(below: BytePath("\(machine)/\(folder)")).filter {
+          $0.lastComponent != "lock" && $0.lastComponent != "control"
+        }
+        #expect(left == [], "\(machine)/\(folder)", sourceLocation: location)
+      }
+    }
     #expect(try shared.count("request") == 0, sourceLocation: location)
     #expect(
       try shared.count("attempt WHERE ended_at IS NULL") == 0, sourceLocation: location)

@@ -34,6 +34,7 @@ extension Workspace {
       stored.insert(digest)
     }
     #expect(stored == Set(recorded), comment, sourceLocation: location)
+    #expect(recorded.count == stored.count, comment, sourceLocation: location)
     // No source file is lost.
     var present: Set<Digest> = []
     for folder in sourceFolders {

@@ -19,8 +19,7 @@ final class SharedWorkspace {
     stages: JSONValue, bucket: TestBucket? = nil, server: PostgreSQLServer? = nil
   ) throws {
     address = try (server ?? PostgreSQLServer.shared).makeDatabase()
-    workspace = try Workspace(
-      stages: stages, ["catalog": .string(address.uri)], bucket: bucket)
+    workspace = try Workspace(stages: stages, bucket: bucket, database: address)
     database = try PostgreSQLConnection(address, applicationName: "tests")
   }
 

@@ -19,7 +19,7 @@ final class Workspace {
   var catalogFolder: BytePath?
   /// The bucket that has the originals, if the library has not.
   let bucket: TestBucket?
-  /// The database that has the catalog, if all tests shall use servers.
+  /// The database that has the catalog, if the library has not.
   let database: DatabaseLocation?
   /// Folders besides the inbox that files were put into.
   private var places: Set<BytePath> = []
@@ -30,13 +30,15 @@ final class Workspace {
   ///   - parent: where it is made; by default in the folder for temporary files.
   ///   - disk: a disk that it is made on, whose whole content it is.
   ///   - bucket: keeps the originals; by default the library does, unless all tests shall use servers.
+  ///   - database: has the catalog; by default as above.
   init(
     sources: JSONValue = Workspace.inboxOnly,
     stages: JSONValue = Workspace.stages(), _ members: [String: JSONValue] = [:],
-    in parent: BytePath? = nil, on disk: MemoryDisk? = nil, bucket: TestBucket? = nil
+    in parent: BytePath? = nil, on disk: MemoryDisk? = nil, bucket: TestBucket? = nil,
+    database: DatabaseLocation? = nil
   ) throws {
     self.bucket = try bucket ?? TestServers.bucket()
-    database = try TestServers.database()
+    self.database = try database ?? TestServers.database()
     folder = try disk?.folder ?? TemporaryFolder(in: parent)
     self.disk = disk
     program = BuiltProgram(in: folder.path)
