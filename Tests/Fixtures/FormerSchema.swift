@@ -9,10 +9,16 @@ package enum FormerSchema {
 
       """
 
+  package static let version3 = """
+    ALTER TABLE pipeline.sighting DROP COLUMN run;
+    UPDATE pipeline.schema_version SET version = 3;
+
+    """
+
   /// With a trigger that no later version has, and one that does something else.
   package static let version2 = """
-    DROP TABLE pipeline.request, pipeline.held_source;
     ALTER TABLE pipeline.sighting DROP COLUMN run;
+    DROP TABLE pipeline.request, pipeline.held_source;
     ALTER TABLE pipeline.participant DROP COLUMN held;
     CREATE FUNCTION pipeline.former() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
       RAISE EXCEPTION 'a former trigger'; END $$;

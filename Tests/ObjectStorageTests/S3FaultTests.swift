@@ -89,18 +89,28 @@ struct S3FaultTests {
     #expect(try server.client(place).names(below: "") == ["k", "late", "spaces"])
   }
 
-  @Test("A removal tells whether a request had no answer, also if the next one had")
+  @Test("A removal tells of each request without an answer, also if the next one has one")
   func unansweredRemoval() throws {
     let deletions = Atomic(0)
     let (client, proxy) = try faulty { request in
       guard request.method == "DELETE" else { return .none }
-      return deletions.add(1, ordering: .relaxed).newValue == 1 ? .lostAnswer : .none
+      switch deletions.add(1, ordering: .relaxed).newValue {
+      case 1: return .lostAnswer
+      case 2, 4: return .status(503)
+      default: return .none
+      }
     }
-    defer { proxy.end() }
     try store("text", as: "k")
-    #expect(try !client.remove("k"))
-    #expect(try client.remove("k"))
-    #expect(deletions.load(ordering: .relaxed) == 3)
+    var losses = 0
+    try client.remove("k") { losses += 1 }
+    #expect(losses == 1)
+    // An error is an answer.
+    try client.remove("k") { losses += 1 }
+    #expect(losses == 1 && deletions.load(ordering: .relaxed) == 5)
+    // Where nothing was sent, nothing is performed.
+    proxy.end()
+    let error = Self.error { () throws(FileError) in try client.remove("k") { losses += 1 } }
+    #expect(error?.code == .unavailable && losses == 1, "\(String(describing: error))")
   }
 
   @Test("A copy that something else than a store answers is none")

@@ -16,7 +16,9 @@ final class HTTPTransfer: @unchecked Sendable {
 
   /// How a request ended without an answer.
   enum Failure: Error {
-    /// The server can't be reached, or the connection was lost; it may have got the request or not.
+    /// The server can't be reached, and got nothing.
+    case unreachable(String)
+    /// The connection was lost, or given up; the server may have got the request or not.
     ///
     /// - Parameter received: how many bytes of a successful answer were received before.
     case connection(String, received: Int)
@@ -127,7 +129,7 @@ final class HTTPTransfer: @unchecked Sendable {
       }
     }
     if let failure = exchange.failure { throw .local(failure) }
-    if let loss = exchange.loss { throw .connection(loss, received: exchange.received) }
+    if let loss = exchange.loss { throw failure(loss, exchange) }
     if code == CURLE_OK {
       guard exchange.isHeadWhole else {
         throw .connection("the connection was closed within the headers of the answer", received: 0)
@@ -141,14 +143,21 @@ final class HTTPTransfer: @unchecked Sendable {
     switch code {
     case CURLE_UNSUPPORTED_PROTOCOL, CURLE_URL_MALFORMAT, CURLE_FAILED_INIT, CURLE_OUT_OF_MEMORY:
       throw .unusable(text)
-    default: throw .connection(text, received: exchange.received)
+    default: throw failure(text, exchange)
     }
   }
 
-  private var status: Int {
-    var status = 0
-    _ = pipeline_curl_get_long(curl.getInfo, handle, CURLINFO_RESPONSE_CODE, &status)
-    return status
+  private func failure(_ reason: String, _ exchange: Exchange) -> Failure {
+    number(CURLINFO_REQUEST_SIZE) == 0
+      ? .unreachable(reason) : .connection(reason, received: exchange.received)
+  }
+
+  private var status: Int { number(CURLINFO_RESPONSE_CODE) }
+
+  private func number(_ info: CURLINFO) -> Int {
+    var number = 0
+    _ = pipeline_curl_get_long(curl.getInfo, handle, info, &number)
+    return number
   }
 
   // MARK: Options

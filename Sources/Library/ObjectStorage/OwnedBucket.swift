@@ -202,7 +202,7 @@ package final class OwnedBucket: Sendable {
     let key = "\(Self.probePrefix)\(identity)-\(UInt64.random(in: 0 ... .max))"
     do throws(FileError) { try body(key) } catch {
       // Clean-up: the first error is the one to report.
-      _ = try? client().remove(key)
+      try? client().remove(key)
       throw error
     }
     try client().remove(key)

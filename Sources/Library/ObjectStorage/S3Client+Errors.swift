@@ -23,7 +23,8 @@ extension S3Client {
         skew: skew.withLock { $0 })
       return FileError(isOfObject ? .other : .unavailable, text, path: path)
     case HTTPTransfer.Failure.local(let error): return error
-    case HTTPTransfer.Failure.connection(let reason, _):
+    case HTTPTransfer.Failure.connection(let reason, _),
+      HTTPTransfer.Failure.unreachable(let reason):
       return FileError(
         .unavailable,
         "The store \(server) with “\(location.name)” can't be reached: \(reason).", path: path)

@@ -141,18 +141,15 @@ package final class S3Client: Sendable {
 
   /// Removes an object; succeeds if it is missing.
   ///
-  /// - Returns: whether each request was answered; the store may still perform one that was not.
-  @discardableResult
-  package func remove(_ key: String) throws(FileError) -> Bool {
-    var isAnswered = true
+  /// - Parameter onLoss: called for each request that was not answered, which the store may still perform.
+  package func remove(_ key: String, onLoss: () -> Void = {}) throws(FileError) {
     do {
-      _ = try send("DELETE", key: key, onLoss: { isAnswered = false })
+      _ = try send("DELETE", key: key, onLoss: onLoss)
     } catch let error as S3Error where error.isNoSuchKey {
-      return isAnswered
+      return
     } catch {
       throw fileError(error, key)
     }
-    return isAnswered
   }
 
   // MARK: Requests
@@ -162,7 +159,7 @@ package final class S3Client: Sendable {
   /// - Parameters:
   ///   - isSlow: whether the answer may take minutes, and may say at its end that the request
   ///     failed after its status said that it succeeded.
-  ///   - onLoss: called for each try that ended without an answer.
+  ///   - onLoss: called for each try that was sent, and ended without an answer.
   /// - Throws: `S3Error`, `HTTPTransfer.Failure` or `FileError`.
   func send(
     _ method: String, key: String? = nil, query: [String: String] = [:],
@@ -209,9 +206,12 @@ package final class S3Client: Sendable {
         }
       } catch let failure as HTTPTransfer.Failure {
         if isStopped() { throw FileError.stopped(BytePath(location.name)) }
+        switch failure {
+        case .unreachable: break
+        case .connection(_, received: 0): onLoss()
         // Who reads a body goes on from where it was cut.
-        guard case .connection(_, received: 0) = failure else { throw failure }
-        onLoss()
+        default: throw failure
+        }
         guard attempt < attempts, ContinuousClock().now < deadline else {
           noteGivenUp()
           throw failure

@@ -153,12 +153,10 @@ package final class BucketStore: OriginalStore {
       path: folder.path)
   }
 
-  @discardableResult
-  package func remove(_ digest: Digest) throws(FileError) -> Bool {
+  package func remove(_ digest: Digest, onLoss: () -> Void) throws(FileError) {
     try bucket.requireOwn()
-    let isOver = try bucket.client().remove(Self.key(of: digest))
+    try bucket.client().remove(Self.key(of: digest), onLoss: onLoss)
     try copies.cacheIfWritable()?.remove(digest)
-    return isOver
   }
 
   // MARK: Reading

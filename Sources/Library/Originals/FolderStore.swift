@@ -160,14 +160,12 @@ package final class FolderStore: OriginalStore {
     try folder.sync()
   }
 
-  @discardableResult
-  package func remove(_ digest: Digest) throws(FileError) -> Bool {
+  package func remove(_ digest: Digest, onLoss: () -> Void) throws(FileError) {
     try ifThere { () throws(FileError) in
       let folder = try folder(of: digest)
       try folder.remove(OriginalLayout.name(of: digest))
       try folder.sync()
     }
-    return true
   }
 
   package func path(of digest: Digest) -> BytePath {

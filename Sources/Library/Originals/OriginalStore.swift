@@ -115,9 +115,8 @@ package protocol OriginalStore: Sendable {
 
   /// Removes an original permanently; succeeds if it is missing.
   ///
-  /// - Returns: whether that is over; `false` if a request without an answer may still be performed.
-  @discardableResult
-  func remove(_ digest: Digest) throws(FileError) -> Bool
+  /// - Parameter onLoss: called for each request that was not answered, which a server may still perform.
+  func remove(_ digest: Digest, onLoss: () -> Void) throws(FileError)
 
   /// Where people find an original: the path of its file, or what names its object.
   func path(of digest: Digest) -> BytePath
@@ -155,6 +154,9 @@ extension OriginalStore {
     case .stored, nil: return true
     }
   }
+
+  /// Removes an original permanently; succeeds if it is missing.
+  package func remove(_ digest: Digest) throws(FileError) { try remove(digest) {} }
 
   /// Whether an original is there, without reading it.
   package func isThere(_ digest: Digest) throws(FileError) -> Bool { try size(of: digest) != nil }

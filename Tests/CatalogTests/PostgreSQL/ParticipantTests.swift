@@ -472,6 +472,14 @@ struct ParticipantTests: ParticipantSuite {
     try library.catalog.apply([.asset(Samples.asset(90))], manifestPosition: 9)
     #expect(try text(definitions, library) == new)
     try library.close()
+    // One that has them all the same.
+    try execute(FormerSchema.version3, library)
+    try library.reopen()
+    try library.catalog.apply([.asset(Samples.asset(91))], manifestPosition: 10)
+    #expect(try text(definitions, library) == new)
+    #expect(
+      try library.count("SELECT version FROM schema_version") == PostgreSQLSchema.version)
+    try library.close()
   }
 
   @Test("A process beside goes on with a catalog that was made anew, as with one that it never saw")

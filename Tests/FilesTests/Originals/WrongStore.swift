@@ -129,10 +129,10 @@ struct WrongStore: OriginalStore {
     try store.release(digest, to: folder, as: name)
   }
 
-  func remove(_ digest: Digest) throws(FileError) -> Bool {
-    if fault == .keepsRemoved { return true }
+  func remove(_ digest: Digest, onLoss: () -> Void) throws(FileError) {
+    if fault == .keepsRemoved { return }
     if fault == .failsOnSecondRemove { _ = try store.lease(digest) }
-    return try store.remove(digest)
+    try store.remove(digest, onLoss: onLoss)
   }
 
   func forEach(

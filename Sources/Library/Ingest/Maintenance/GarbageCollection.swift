@@ -6,6 +6,7 @@ import Originals
 import PipelineModel
 import Records
 import Renditions
+import Synchronization
 
 /// What a library contains that nothing needs any more.
 package struct Garbage: Hashable, Sendable {
@@ -221,20 +222,19 @@ package struct GarbageCollection {
     var page = try survey.deletedOriginals(after: 0)
     while let last = page.listed.last {
       var kept: Set<Digest> = []
-      var isOver = true
+      var isLate = false
       for (digest, size) in page.garbage {
         // A listed original that is already gone leaves the list next time.
         if isStopped() { return }
-        guard isOver else {
+        if isLate {
           kept.insert(digest)
           continue
         }
         do throws(FileError) {
-          isOver = try library.originals.remove(digest)
+          try library.originals.remove(digest) { isLate = true }
         } catch {
           report.warning("\(error.message) The next garbage collection tries again.")
           kept.insert(digest)
-          isOver = error.code != .unavailable
           continue
         }
         library.verified.remove(digest)
@@ -244,7 +244,7 @@ package struct GarbageCollection {
       let done = page.listed.map(\.digest).filter { !kept.contains($0) }
       try removePictures(of: done)
       try library.catalog.forgetDeletions(of: done)
-      guard isOver else { return awaitLateRemoval(isStopped: isStopped) }
+      if isLate { return awaitLateRemoval(isStopped: isStopped) }
       page = try survey.deletedOriginals(after: last.sequence)
     }
   }
@@ -259,7 +259,9 @@ package struct GarbageCollection {
         + "that was imported since, nothing is imported for five minutes; the next garbage collection does the rest."
     )
     let end = ContinuousClock.now + Self.lateness
-    while ContinuousClock.now < end, !isStopped() {
+    while ContinuousClock.now < end, !isStopped(),
+      !CurrentProcess.isAskedToEnd.load(ordering: .relaxed)
+    {
       report.stillWorking()
       usleep(100_000)
     }

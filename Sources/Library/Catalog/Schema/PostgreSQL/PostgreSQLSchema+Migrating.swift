@@ -121,10 +121,7 @@ extension PostgreSQLSchema {
   static let version3 = requests + renewal
 
   /// Version 4: which run found a path's file.
-  static let version4 = """
-    ALTER TABLE sighting ADD COLUMN run bytea;
-
-    """
+  static let version4 = "ALTER TABLE sighting ADD COLUMN run bytea;" + renewal
 
   /// The table of bytes. Nothing is gained by compressing pictures once more.
   private static let renditionBytes = """
@@ -136,7 +133,7 @@ extension PostgreSQLSchema {
 
     """
 
-  /// Removes the triggers of older versions and their functions, for those that follow.
+  /// Removes the triggers of older versions and their functions, for those that follow; part of each newest version.
   private static let renewal = """
     DO $$ DECLARE former record; BEGIN
       FOR former IN SELECT tgname AS name, CAST(tgrelid AS regclass) AS relation FROM pg_trigger
