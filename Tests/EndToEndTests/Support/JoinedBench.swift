@@ -132,6 +132,8 @@ final class JoinedBench {
         #expect(left == [], "\(machine)/\(folder)", sourceLocation: location)
       }
     }
+    // One asset for each content.
+    #expect(try shared.count("asset") == shared.count("original"), sourceLocation: location)
     #expect(try shared.count("request") == 0, sourceLocation: location)
     #expect(
       try shared.count("attempt WHERE ended_at IS NULL") == 0, sourceLocation: location)
