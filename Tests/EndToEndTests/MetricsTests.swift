@@ -92,9 +92,9 @@ struct MetricsTests {
     try workspace.put(try Pictures.jpeg(width: 91, height: 60), as: "new.jpg")
     try workspace.run("run").expectExit(0)
     var later = try MetricSamples(served.get("/metrics").text)
-    // What takes longer to count, as it does on a server, is shown somewhat beyond, with its age.
+    // What takes longer to count, on a server or a busy machine, is shown somewhat beyond, with its age.
     let end = ContinuousClock.now + .seconds(30)
-    while TestServers.areAsked, later.values["pipeline_counts_age_seconds"] != 0 {
+    while later.values["pipeline_counts_age_seconds"] != 0 {
       try #require(ContinuousClock.now < end, "\(later.text)")
       usleep(20_000)
       later = try MetricSamples(served.get("/metrics").text)
