@@ -4,7 +4,7 @@ import Records
 /// Why a file is not returned, and what to do.
 enum ReturnRefusal {
   static func needed(_ origin: AssetOrigin, by path: BytePath) -> String {
-    "A later run gave up “\(path.printable)” as a duplicate of these bytes, which are nowhere "
+    "Another run gave up “\(path.printable)” as a duplicate of these bytes, which are nowhere "
       + "else: the asset stays. `pipeline get \(origin.id) -o FILE` writes a copy."
   }
 
