@@ -55,7 +55,7 @@ extension Library {
     for stage in stages { try run(stage, files) }
   }
 
-  /// Drops what version 12 added.
+  /// Drops what versions 12 and 14 added.
   func dropBursts() throws {
     try execute("ALTER TABLE sighting DROP COLUMN run")
     for drop in ["TABLE frame", "TABLE sign", "INDEX member_link"] { try execute("DROP \(drop)") }
