@@ -12,6 +12,8 @@ package final class FaultProxy: Sendable {
     case none
     /// The connection is closed before the server gets anything.
     case lostRequest
+    /// Both connections are closed after the server got so many bytes of the request's body.
+    case cutRequest(after: Int)
     /// The server gets the request; the connection is closed before its answer.
     case lostAnswer
     /// The connection is closed after so many bytes of the answer's headers.
@@ -154,6 +156,9 @@ package final class FaultProxy: Sendable {
     var request = request
     switch fault {
     case .lostRequest: return false
+    case .cutRequest(let count):
+      _ = forward(request, cutAfter: count)
+      return false
     case .status(let status):
       let text = "HTTP/1.1 \(status) Fault\r\nContent-Length: 0\r\n\r\n"
       return Self.write(Array(text.utf8), to: client)
@@ -206,7 +211,9 @@ package final class FaultProxy: Sendable {
   }
 
   /// Sends a request, and returns all that comes back.
-  private func forward(_ request: Message) -> [UInt8]? {
+  ///
+  /// - Parameter cut: where the body ends too early; then nothing is waited for.
+  private func forward(_ request: Message, cutAfter cut: Int? = nil) -> [UInt8]? {
     let upstream = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
     defer { close(upstream) }
     var address = Self.address(port: server)
@@ -216,7 +223,8 @@ package final class FaultProxy: Sendable {
       }
     }
     let head = request.head.dropLast(2) + Array("Connection: close\r\n\r\n".utf8)
-    guard isConnected, Self.write(head + request.body, to: upstream) else { return nil }
+    let body = request.body.prefix(cut ?? .max)
+    guard isConnected, Self.write(Array(head) + body, to: upstream), cut == nil else { return nil }
     var response: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 1 << 16)
     while true {

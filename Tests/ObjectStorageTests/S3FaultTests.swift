@@ -96,7 +96,10 @@ struct S3FaultTests {
       guard request.method == "DELETE" else { return .none }
       switch deletions.add(1, ordering: .relaxed).newValue {
       case 1: return .lostAnswer
-      case 2, 4: return .status(503)
+      case 2, 4: return .answer(.error(503, "SlowDown"))
+      case 6: return .status(503)
+      case 7: return .status(504)
+      case 8: return .answer(.error(500, "InternalError"))
       default: return .none
       }
     }
@@ -104,13 +107,32 @@ struct S3FaultTests {
     var losses = 0
     try client.remove("k") { losses += 1 }
     #expect(losses == 1)
-    // An error is an answer.
+    // A refusal is an answer.
     try client.remove("k") { losses += 1 }
     #expect(losses == 1 && deletions.load(ordering: .relaxed) == 5)
+    // What a server in between says, or a store whose work failed, is none.
+    try client.remove("k") { losses += 1 }
+    #expect(losses == 4 && deletions.load(ordering: .relaxed) == 9)
     // Where nothing was sent, nothing is performed.
     proxy.end()
     let error = Self.error { () throws(FileError) in try client.remove("k") { losses += 1 } }
-    #expect(error?.code == .unavailable && losses == 1, "\(String(describing: error))")
+    #expect(error?.code == .unavailable && losses == 4, "\(String(describing: error))")
+  }
+
+  @Test("A removal whose answer is lost tells of it also where the connection was used before")
+  func unansweredOnUsedConnection() throws {
+    let deletions = Atomic(0)
+    let (client, proxy) = try faulty { request in
+      // The connection stays.
+      guard request.method == "DELETE" else { return .status(404) }
+      return deletions.add(1, ordering: .relaxed).newValue == 1 ? .lostAnswer : .none
+    }
+    defer { proxy.end() }
+    try store("text", as: "k")
+    _ = try? client.names(below: "")
+    var losses = 0
+    try client.remove("k") { losses += 1 }
+    #expect(losses == 1 && deletions.load(ordering: .relaxed) == 2)
   }
 
   @Test("A copy that something else than a store answers is none")
@@ -143,6 +165,41 @@ struct S3FaultTests {
       guard case HTTPTransfer.Failure.connection(let reason, _) = error else { return false }
       return reason.contains("kilobyte")
     }
+  }
+
+  @Test(
+    "An upload that is cut in the middle is made again, and leaves nothing if each is cut",
+    arguments: [false, true], [false, true])
+  func cut(isLarge: Bool, isEach: Bool) throws {
+    let cuts = Atomic(0)
+    let (client, proxy) = try faulty({ $0.attempts = 3 }) { request in
+      guard request.method == "PUT", !isLarge || request.target.contains("partNumber=2"),
+        cuts.add(1, ordering: .relaxed).newValue == 1 || isEach
+      else { return .none }
+      return .cutRequest(after: isLarge ? 5 << 20 : 20_000)
+    }
+    defer { proxy.end() }
+    let (file, size, digest, folder) = try LargeFile.make()
+    defer { withExtendedLifetime(folder) {} }
+    let small = Array(Self.text.utf8)
+    func put() throws(FileError) -> Bool {
+      try isLarge
+        ? client.put(file, size: size, as: "k", digest: digest, isNew: true)
+        : client.put(.bytes(small), as: "k", digest: SHA256.digest(of: small), isNew: true)
+    }
+    if isEach {
+      let error = Self.error { () throws(FileError) in _ = try put() }
+      #expect(error?.code == .unavailable, "\(String(describing: error))")
+      #expect(cuts.load(ordering: .relaxed) == 3)
+    } else {
+      #expect(try put() && cuts.load(ordering: .relaxed) == 2)
+      let hash = SHA256()
+      try client.get("k") { piece throws(FileError) in hash.update(piece) }
+      #expect(hash.finalize() == (isLarge ? digest : SHA256.digest(of: small)))
+    }
+    let direct = try server.client(place)
+    #expect(try direct.names(below: "") == (isEach ? [] : ["k"]))
+    #expect(try direct.abandonUploads(below: "") == 0)
   }
 
   @Test("An upload whose completion was lost counts as done if its object is there")

@@ -23,6 +23,9 @@ struct HTTPRequest {
   var headers: [(name: String, value: String)] = []
   var body = Body.none
   var patience = Patience()
+  /// Whether libcurl must not send it a second time by itself, as it does where a connection that was used before ends
+  /// without an answer.
+  var isSentOnce = false
 
   /// When a connection counts as lost.
   struct Patience {

@@ -173,6 +173,7 @@ final class HTTPTransfer: @unchecked Sendable {
     setLong(CURLOPT_CONNECTTIMEOUT_MS, 10_000)
     setLong(CURLOPT_TCP_KEEPALIVE, 1)
     setLong(CURLOPT_TCP_NODELAY, 1)
+    if request.isSentOnce { setLong(CURLOPT_FRESH_CONNECT, 1) }
     setLong(CURLOPT_BUFFERSIZE, 256 << 10)
     setLong(CURLOPT_UPLOAD_BUFFERSIZE, 256 << 10)
     if let file = getenv("AWS_CA_BUNDLE").map({ String(cString: $0) }), !file.isEmpty {

@@ -223,6 +223,8 @@ package struct GarbageCollection {
     while let last = page.listed.last {
       var kept: Set<Digest> = []
       var isLate = false
+      // Also after an error.
+      defer { if isLate { awaitLateRemoval(isStopped: isStopped) } }
       for (digest, size) in page.garbage {
         // A listed original that is already gone leaves the list next time.
         if isStopped() { return }
@@ -244,7 +246,7 @@ package struct GarbageCollection {
       let done = page.listed.map(\.digest).filter { !kept.contains($0) }
       try removePictures(of: done)
       try library.catalog.forgetDeletions(of: done)
-      if isLate { return awaitLateRemoval(isStopped: isStopped) }
+      if isLate { return }
       page = try survey.deletedOriginals(after: last.sequence)
     }
   }
