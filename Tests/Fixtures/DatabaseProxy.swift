@@ -20,6 +20,8 @@ package final class DatabaseProxy: Sendable {
   private let next = Shared<Cut?>(nil)
   /// How many commits pass before all is stalled; `nil` if that never happens.
   private let passing = Shared<Int?>(nil)
+  /// How many bytes to the server pass before its connections are stalled; `nil` if that never happens.
+  private let passingBytes = Shared<Int?>(nil)
   private let cuts = Shared(0)
   /// Whether the first connections, and those that are made later, are stalled.
   private let (first, later) = (Shared(false), Shared(false))
@@ -77,6 +79,18 @@ package final class DatabaseProxy: Sendable {
 
   /// Passes some commits on, and nothing from the next one on.
   package func stall(afterCommits count: Int) { passing.withLock { $0 = count } }
+
+  /// Passes some bytes on to the server, and nothing afterwards, on the connections that there are.
+  package func stall(afterBytes count: Int) { passingBytes.withLock { $0 = count } }
+
+  /// Counts bytes; returns whether more have come than are to pass.
+  private func isBeyond(_ count: Int) -> Bool {
+    passingBytes.withLock { left in
+      guard let rest = left else { return false }
+      left = rest > count ? rest - count : nil
+      return left == nil
+    }
+  }
 
   /// Counts a commit; returns whether it is one that is not to pass.
   private func isLast() -> Bool {
@@ -139,6 +153,7 @@ package final class DatabaseProxy: Sendable {
     Thread.detachNewThread {
       Self.pump(client, upstream) { [weak self] bytes in
         if Self.hasCommit(bytes), self?.isLast() == true { self?.stall() }
+        if self?.isBeyond(bytes.count) == true { self?.stall(.former) }
         awaitEnd()
         usleep(delay.withLock { $0 })
         guard Self.hasCommit(bytes), let cut = next.withLock({ take(&$0) }) else { return .on }

@@ -557,6 +557,44 @@ struct ParticipantTests: ParticipantSuite {
     try library.close()
   }
 
+  @Test(
+    "A process that stops within a long value keeps the others from their turns for a while only")
+  func stoppedWithinValue() throws {
+    let library = try makeLibrary()
+    guard case .database(let address) = library.place else { return }
+    let proxy = try DatabaseProxy(to: address)
+    let other = try Catalog.openBeside(.database(proxy.address), libraryID: Library.id)
+    try library.catalog.write { (writer) throws(CatalogError) in
+      try writer.connection.executeScript("SET lock_timeout = '100ms'")
+      writer.connection.postgreSQL?.longestStall = .seconds(1)
+    }
+    let catalog = library.catalog
+    let isSet = Mutex(false)
+    let turns = Mutex(0)
+    try other.write { (writer) throws(CatalogError) in
+      guard
+        turns.withLock({
+          $0 += 1; return $0 == 1
+        })
+      else { return }
+      proxy.stall(afterBytes: 1 << 20)
+      Thread.detachNewThread {
+        try? catalog.set("a", to: "b")
+        isSet.withLock { $0 = true }
+        proxy.goOn()
+      }
+      // The first after an answer, so the server has executed nothing since.
+      let value = String(repeating: "x", count: 8 << 20)
+      try writer.connection.execute(Setting.write, "key", value)
+    }
+    #expect(turns.withLock { $0 } == 2 && proxy.withheldCount > 0)
+    #expect(isSet.withLock { $0 })
+    #expect(try library.catalog.setting("a") == "b")
+    #expect(try library.catalog.setting("key") == nil)
+    try other.close()
+    try library.close()
+  }
+
   @Test("A process beside goes on after its connections were lost, before and after a commit")
   func lostConnections() throws {
     let library = try makeLibrary(assets: 1...20)

@@ -28,15 +28,16 @@ extension PostgreSQLDriver {
   func awaitFormerTurn() throws(CatalogError) { try executeScript(turn()) }
 
   /// SQL that ends sessions with a turn that stopped in the midst of what they send, as those of a process that was
-  /// suspended: the server limits how long a transaction is idle, but not how long it waits for the rest of a queue.
+  /// suspended: the server limits how long a transaction is idle, but not how long it waits for the rest of a queue, or of a
+  /// value, which it has as an idle transaction if nothing was executed since the last answer.
   ///
   /// - Parameter time: for how long the server must have got nothing; a single value may take long to be sent.
   func endingStalledTurns(after time: Duration) -> String {
     """
     SELECT pg_terminate_backend(stalled.pid) FROM pg_stat_activity AS stalled
-    WHERE stalled.datname = current_database() AND stalled.usename = current_user AND stalled.state = 'active'
-      AND stalled.wait_event = 'ClientRead'
-      AND stalled.query_start <= clock_timestamp() - make_interval(secs => \(time.components.seconds))
+    WHERE stalled.datname = current_database() AND stalled.usename = current_user
+      AND stalled.state IN ('active', 'idle in transaction') AND stalled.wait_event = 'ClientRead'
+      AND stalled.state_change <= clock_timestamp() - make_interval(secs => \(time.components.seconds))
       AND EXISTS (SELECT 1 FROM pg_locks AS turn
         WHERE turn.pid = stalled.pid AND turn.granted AND turn.locktype = 'advisory'
           AND turn.classid = \(Self.key) AND turn.objid IN (2, 3) AND turn.objsubid = 2
