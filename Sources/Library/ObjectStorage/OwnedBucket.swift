@@ -102,7 +102,11 @@ package final class OwnedBucket: Sendable {
           + "Correct \"\(contents)\" or the server's address; if the bucket is right, put "
           + "library.json back.")
     }
-    try requireUnused()
+    do throws(FileError) { try requireUnused() } catch {
+      // Another process of the library may just have been faster.
+      if error.code != .stopped, try owner() == identity { return }
+      throw error
+    }
     try probe()
     guard let text = try? JSONText.encodePretty(BucketMarker(library: identity)) else {
       throw refusal("can't be claimed: library.json can't be written as JSON.")

@@ -59,6 +59,26 @@ struct BucketStoreTests {
     #expect(message { try harness.store.check() }.contains("holiday.jpg"))
   }
 
+  @Test("A bucket that another process of the library claims at the same time is the library's")
+  func claimedTwice() throws {
+    let direct = server
+    let claimed = Mutex<String?>(nil)
+    let proxy = try FaultProxy(to: server.port) { request in
+      // Whether it is anybody's was just asked.
+      if request.target.contains("list-type"), let place = claimed.withLock({ $0 }) {
+        let marker = Array("{\"library\": \"tests\"}".utf8)
+        _ = try? direct.client(place).put(
+          .bytes(marker), as: "library.json", digest: SHA256.digest(of: marker), isNew: true)
+      }
+      return .none
+    }
+    defer { proxy.end() }
+    let harness = try BucketHarness(through: proxy.endpoint)
+    claimed.withLock { $0 = harness.place }
+    #expect(try harness.store.put([try file("first", in: harness)]) == [.stored])
+    #expect(message { try harness.open(identity: "another").check() }.contains("another library"))
+  }
+
   @Test("Whole bytes that others put into the place of damaged ones that are set aside stay there")
   func healedMeanwhile() throws {
     let place = Mutex<String?>(nil)
