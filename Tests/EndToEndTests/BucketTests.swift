@@ -662,6 +662,86 @@ struct BucketTests {
     try workspace.expectSound()
   }
 
+  @Test(
+    "What is in the new place already is replaced there if it is not whole",
+    arguments: [false, true])
+  func damagedMeanwhile(keepsOld: Bool) throws {
+    let bucket = try TestBucket()
+    let workspace = try Workspace()
+    guard workspace.bucket == nil else { return }
+    workspace.program.environment.merge(bucket.environment) { $1 }
+    try put(5, in: workspace)
+    try workspace.json("run")
+    let paths = try workspace.files(below: "library/originals")
+    try workspace.json("move-originals", BytePath(bucket.location), "--keep")
+    // Of the same size, so that no list shows it.
+    let rotten = BytePath("library/originals").appending(paths[2])
+    let whole = try workspace.read(rotten)
+    let wrong = [whole[0] ^ 1] + whole.dropFirst()
+    #expect(chmod("\(workspace.root)/\(rotten)", 0o644) == 0)
+    try workspace.write(wrong, to: rotten)
+    // In neither place there are good bytes.
+    let key = "originals/\(paths[2])"
+    try bucket.write(wrong, to: key)
+    let refused = try workspace.run("move-originals", "library", "--keep")
+    #expect(refused.exitCode == 1 && refused.errors.contains("is not whole, nor is"), "\(refused)")
+    #expect(try bucket.files(below: "originals") == paths)
+    try bucket.write(whole, to: key)
+    // It goes on, which the configuration says from where.
+    try workspace.configure(["originals": .string(bucket.location)])
+    let moved =
+      try keepsOld
+      ? workspace.json("move-originals", "library", "--keep")
+      : workspace.json("move-originals", "library")
+    #expect(moved.of("moved").first?["copied"] == 1)
+    #expect(moved.of("moved").first?["removed"]?.integer == (keepsOld ? 0 : 5))
+    try workspace.configure()
+    #expect(try workspace.read(rotten) == whole)
+    #expect(try workspace.files(below: "library/damaged").count == 1)
+    #expect(try bucket.files(below: "originals") == (keepsOld ? paths : []))
+    try workspace.expectSound()
+  }
+
+  @Test("A bucket gets the manifest again when the originals come to it anew")
+  func manifestAfterMoves() throws {
+    let bucket = try TestBucket()
+    let workspace = try Workspace()
+    guard workspace.bucket == nil else { return }
+    workspace.program.environment.merge(bucket.environment) { $1 }
+    try put(2, in: workspace)
+    try workspace.json("run")
+    try workspace.configure(["originals": .string(bucket.location)])
+    try workspace.json("move-originals")
+    try workspace.json("run")
+    let copies = try bucket.manifest()
+    #expect(copies.count == 1)
+    try workspace.json("move-originals", "library")
+    // As in a bucket of the same name on another server.
+    for name in copies.keys { try bucket.remove("manifest/\(name)") }
+    try workspace.json("move-originals")
+    try workspace.json("run")
+    #expect(try bucket.manifest() == copies)
+  }
+
+  @Test("Originals do not move back to a disk without room for them")
+  func noRoom() throws {
+    let bucket = try TestBucket()
+    let workspace = try Workspace()
+    guard workspace.bucket == nil else { return }
+    workspace.program.environment.merge(bucket.environment) { $1 }
+    try put(2, in: workspace)
+    try workspace.json("run")
+    try workspace.json("move-originals", BytePath(bucket.location))
+    try workspace.configure(["originals": .string(bucket.location), "reserve": "9000TiB"])
+    let refused = try workspace.run("move-originals", "library")
+    #expect(
+      refused.exitCode == 1 && refused.errors.contains("in reserve, so nothing was moved"),
+      "\(refused)")
+    #expect(try workspace.files(below: "library/originals") == [])
+    try workspace.configure(["originals": .string(bucket.location)])
+    #expect(try workspace.json("verify").summary["problems"] == 0)
+  }
+
   @Test("A move that was interrupted is continued")
   func interruptedMove() throws {
     let server = try ObjectServer.shared.get()

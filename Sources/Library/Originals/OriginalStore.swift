@@ -224,6 +224,10 @@ package enum OriginalCondition: Hashable, Sendable {
   case damaged(actual: Digest, size: Int)
   /// It can't be read; the code is `notRegular` if something else is in its place.
   case unreadable(FileError)
+
+  package var isWhole: Bool {
+    if case .whole = self { true } else { false }
+  }
 }
 
 /// An entry in a store.

@@ -74,6 +74,7 @@ package final class IngestLibrary: ImportingLibrary {
     try Recovery(library: self, report: report).recover()
     try mark.note()
     try notePlaceOfOriginals()
+    try forgetFormerCopies()
     copies = try manifestCopies(isNew: newest == nil)
     self.report = report
     if mayClaim { claimPlaceOfRenditions() }
@@ -117,6 +118,13 @@ package final class IngestLibrary: ImportingLibrary {
     let place = store.bucket.location.name
     let noted = try catalog.setting(Self.copied).flatMap { CopiedManifest($0, in: place) }
     return (store.bucket.location, noted)
+  }
+
+  /// Forgets what was copied to a bucket that the originals have left: the next one may have the same name on another
+  /// server.
+  private func forgetFormerCopies() throws {
+    guard found.bucket == nil, try catalog.setting(Self.copied) != nil else { return }
+    try catalog.set(Self.copied, to: nil)
   }
 
   /// Compares the manifest with its copies in the bucket: at once if it is not the file that was copied last, as after a

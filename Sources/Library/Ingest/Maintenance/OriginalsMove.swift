@@ -10,7 +10,8 @@ import Records
 /// 1. each original stored in the new place, which compares its bytes with its name; those that are
 ///    there already, from a move that was interrupted, are left
 /// 2. the library says where they are, durable
-/// 3. each read again in the new place and compared, then removed from the old one
+/// 3. each read again in the new place, replaced there by the old one if it is not whole, and then removed from the old
+///    one, unless that is kept
 ///
 /// After a kill, the same move continues.
 package struct OriginalsMove {
@@ -27,7 +28,7 @@ package struct OriginalsMove {
   /// How far it is.
   package enum Step: Sendable {
     case copying(Int, of: Int)
-    case removing(Int, of: Int)
+    case comparing(Int, of: Int)
   }
 
   /// The most files and bytes that are copied together.
@@ -45,20 +46,24 @@ package struct OriginalsMove {
   private let new: any OriginalStore
   private let target: BucketLocation?
   private let catalog: CatalogReader
+  private let reserve: @Sendable (Int) -> Int
   private let isStopped: @Sendable () -> Bool
 
   /// - Parameters:
   ///   - library: opened without a bucket in its layout.
   ///   - target: the bucket; `nil` for the library's own folder.
   ///   - configured: the bucket that the configuration names, and how it is reached.
+  ///   - reserve: returns the space to leave free on a disk of some size, both in bytes.
   /// - Throws: `IngestError` if they are there already, and were never elsewhere.
   package init(
     _ library: LibraryFolder, to target: BucketLocation?, configured: BucketLocation?,
-    catalog: CatalogReader, isStopped: @escaping @Sendable () -> Bool
+    catalog: CatalogReader, reserve: @escaping @Sendable (Int) -> Int,
+    isStopped: @escaping @Sendable () -> Bool
   ) throws {
     self.library = library
     self.target = target
     self.catalog = catalog
+    self.reserve = reserve
     self.isStopped = isStopped
     try Self.requireAlone(library, catalog)
     try library.prepareFolders()
@@ -116,7 +121,7 @@ package struct OriginalsMove {
       try LibraryFolder.write(
         LibraryMarker(library: library.marker.library, bucket: target), to: library.folder)
     }
-    if !keepsOld { try removeAll(originals, &result, progress) }
+    try compareAll(originals, keepsOld: keepsOld, &result, progress)
     return result
   }
 
@@ -128,6 +133,7 @@ package struct OriginalsMove {
       if case .original(let digest, let size, _) = entry { sizes[digest] = size }
     }
     let rest = originals.filter { sizes[$0.digest] != $0.size }
+    try requireRoom(for: rest)
     var done = originals.count - rest.count
     let incoming = try library.openPart(library.layout.incoming)
     let flush = GroupFlush(incoming)
@@ -143,12 +149,14 @@ package struct OriginalsMove {
     try new.flushAll()
   }
 
-  private func removeAll(
-    _ originals: [Original], _ result: inout Result, _ progress: (Step) -> Void
+  private func compareAll(
+    _ originals: [Original], keepsOld: Bool, _ result: inout Result, _ progress: (Step) -> Void
   ) throws {
     var done = 0
+    let incoming = try library.openPart(library.layout.incoming)
+    let flush = GroupFlush(incoming)
     for group in Self.groups(of: originals) {
-      progress(.removing(done, of: originals.count))
+      progress(.comparing(done, of: originals.count))
       try requireNotStopped()
       let conditions = group.map(width: new.readsAtOnce) { [new, isStopped] original in
         Swift.Result { () throws(FileError) in
@@ -160,12 +168,13 @@ package struct OriginalsMove {
         let condition = try condition.get()
         // Deleted for good since it was copied.
         if condition == .missing, try !catalog.hasOriginal(digest) { continue }
-        guard case .whole = condition else {
-          throw FileError(
-            .changed,
-            "“\(new.path(of: digest).printable)” is not whole; “\(old.path(of: digest).printable)” is "
-              + "kept. Run `pipeline verify`.", path: new.path(of: digest))
+        if !condition.isWhole {
+          // It was there before, with the right size, or is damaged since.
+          try replace(original, by: incoming, flush)
+          result.copied += 1
+          result.bytes += original.size
         }
+        guard !keepsOld else { continue }
         try old.remove(digest)
         result.removed += 1
       }
@@ -173,6 +182,47 @@ package struct OriginalsMove {
       DamageList.forget(group.map(\.digest), in: library.folder)
       done += group.count
     }
+  }
+
+  /// Puts an original in the place of one that is not whole.
+  ///
+  /// - Throws: `FileError` of code `changed` if that in the old place is not whole either, or that in the new one stays so.
+  private func replace(
+    _ original: Original, by incoming: Descriptor, _ flush: GroupFlush
+  ) throws(FileError) {
+    let item = IncomingOriginal(
+      folder: incoming, name: Self.name(of: original), digest: original.digest)
+    // Clean-up: the original is where it was.
+    defer { try? incoming.removeIfThere(item.name) }
+    let (here, there) = (old.path(of: item.digest), new.path(of: item.digest))
+    let advice = "“\(here.printable)” is kept. Run `pipeline verify`."
+    do throws(FileError) {
+      let file = try Self.copy(original, from: old, to: incoming, isStopped: isStopped)
+      if !new.leavesFiles, !flush.run(files: 1) { try file.sync() }
+    } catch let error where error.code == .changed {
+      throw FileError(
+        .changed, "“\(there.printable)” is not whole, nor is “\(here.printable)”. \(advice)",
+        path: there)
+    }
+    try new.heal(item)
+    guard try new.verify(item.digest, isStopped: isStopped).isWhole else {
+      throw FileError(.changed, "“\(there.printable)” is not whole; \(advice)", path: there)
+    }
+  }
+
+  /// Refuses a disk that has no room for what is to be copied, before anything is written.
+  private func requireRoom(for originals: [Original]) throws {
+    guard target == nil else { return }
+    let needed = originals.reduce(0) { $0 + $1.size }
+    let folder = library.layout.originals
+    let facts = try Descriptor.openFolder(folder).fileSystem()
+    let reserve = reserve(facts.totalBytes)
+    guard facts.freeBytes < needed + min(reserve, .max - needed) else { return }
+    throw IngestError(
+      .noSpace,
+      "The originals to be stored take \(ByteSize(bytes: needed)), and on the file system of “\(folder.printable)” "
+        + "\(ByteSize(bytes: facts.freeBytes)) are free, of which \(ByteSize(bytes: reserve)) are kept in "
+        + "reserve, so nothing was moved. Make room, or set a smaller \"reserve\".", path: folder)
   }
 
   /// Originals in groups of limited size.

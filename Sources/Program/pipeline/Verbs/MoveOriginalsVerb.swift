@@ -36,13 +36,16 @@ enum MoveOriginalsVerb: Verb {
       ).close()
       let catalog = try ReadableLibrary(found.layout).catalog
       let move = try OriginalsMove(
-        found.readAgain(), to: target, configured: setup.configuration.originals, catalog: catalog
+        found.readAgain(), to: target, configured: setup.configuration.originals, catalog: catalog,
+        reserve: { [configuration = setup.configuration] size in
+          LibrarySetup.reserve(configuration, diskSize: size)
+        }
       ) { signals.isStopRequested }
       let progress = StepProgress(context.console)
       return try move.run(keepsOld: context.arguments.has(keep)) { step in
         switch step {
         case .copying(let count, let all): progress.draw("\(count) of \(all) originals stored")
-        case .removing(let count, let all): progress.draw("\(count) of \(all) originals compared")
+        case .comparing(let count, let all): progress.draw("\(count) of \(all) originals compared")
         }
       }
     }
