@@ -438,6 +438,8 @@ struct JoinedTests {
       try bench.workspace.files(below: "from-second") == []
     }
     for run in [second, worker, watch] { try bench.end(run) }
+    try bench.shared.reconnect()
+    try bench.expectSound()
   }
 
   /// With `PIPELINE_FAULTS=1` a thousand files.
