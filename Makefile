@@ -182,8 +182,7 @@ bench-bucket: packages build ## Measure originals in a bucket of a real S3 serve
 # Needs 3 GB, and half an hour; PIPELINE_ROUNDS sets how often each is measured with the database.
 bench-cluster: packages build ## Measure several processes on one catalog in PostgreSQL, beside pgbench and SQLite, and buckets beside curl
 	@Packaging/require-packages postgresql libvips-tools python3 curl radosgw ceph-mon ceph-osd ceph-common
-	@Benchmarks/cluster '$(RELEASE)'
-	@Benchmarks/bucket '$(RELEASE)'
+	@status=0; Benchmarks/cluster '$(RELEASE)' || status=$$?; Benchmarks/bucket '$(RELEASE)' || status=$$?; exit $$status
 
 # Installs file servers, which their packages start: for a container or a virtual machine. Needs root.
 ways-in: packages build ## Have file servers, gphoto2 and scanimage write into watched folders, and say what was seen
