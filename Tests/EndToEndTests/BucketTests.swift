@@ -702,6 +702,31 @@ struct BucketTests {
     try workspace.expectSound()
   }
 
+  @Test("What is in the bucket already is replaced if it is not whole")
+  func damagedInBucket() throws {
+    let bucket = try TestBucket()
+    let workspace = try Workspace()
+    guard workspace.bucket == nil else { return }
+    workspace.program.environment.merge(bucket.environment) { $1 }
+    try put(5, in: workspace)
+    try workspace.json("run")
+    let paths = try workspace.files(below: "library/originals")
+    try workspace.json("move-originals", BytePath(bucket.location), "--keep")
+    try workspace.json("move-originals", "library", "--keep")
+    let key = "originals/\(paths[2])"
+    let whole = try bucket.read(key)
+    let wrong = [whole[0] ^ 1] + whole.dropFirst()
+    try bucket.write(wrong, to: key)
+    let moved = try workspace.json("move-originals", BytePath(bucket.location)).of("moved").first
+    #expect(moved?["copied"] == 1 && moved?["removed"] == 5, "\(String(describing: moved))")
+    #expect(try bucket.read(key) == whole)
+    let aside = try #require(try bucket.files(below: "damaged").first)
+    #expect(try bucket.read("damaged/\(aside)") == wrong)
+    #expect(try workspace.files(below: "library/originals") == [])
+    #expect(try workspace.files(below: "library/incoming") == [])
+    #expect(try workspace.json("verify").summary["problems"] == 0)
+  }
+
   @Test("A bucket gets the manifest again when the originals come to it anew")
   func manifestAfterMoves() throws {
     let bucket = try TestBucket()

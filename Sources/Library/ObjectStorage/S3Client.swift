@@ -140,22 +140,11 @@ package final class S3Client: Sendable {
   }
 
   /// Removes an object; succeeds if it is missing.
-  package func remove(_ key: String) throws(FileError) {
-    try remove(key, isSentOnce: false) {}
-  }
-
-  /// Removes an object; succeeds if it is missing.
   ///
   /// - Parameter onLoss: called for each request that was not answered by the store, which it may still perform.
-  package func remove(_ key: String, onLoss: () -> Void) throws(FileError) {
-    try remove(key, isSentOnce: true, onLoss)
-  }
-
-  private func remove(
-    _ key: String, isSentOnce: Bool, _ onLoss: () -> Void
-  ) throws(FileError) {
+  package func remove(_ key: String, onLoss: (() -> Void)? = nil) throws(FileError) {
     do {
-      _ = try send("DELETE", key: key, isSentOnce: isSentOnce, onLoss: onLoss)
+      _ = try send("DELETE", key: key, onLoss: onLoss)
     } catch let error as S3Error where error.isNoSuchKey {
       return
     } catch {
@@ -170,14 +159,14 @@ package final class S3Client: Sendable {
   /// - Parameters:
   ///   - isSlow: whether the answer may take minutes, and may say at its end that the request
   ///     failed after its status said that it succeeded.
-  ///   - isSentOnce: whether each try is on a connection of its own, so that libcurl sends none a second time by itself.
-  ///   - onLoss: called for each try that was sent, and ended without an answer of the store.
+  ///   - onLoss: called for each try that was sent, and ended without an answer of the store. Each try is on a connection of
+  ///     its own then, so that libcurl sends none a second time by itself.
   /// - Throws: `S3Error`, `HTTPTransfer.Failure` or `FileError`.
   func send(
     _ method: String, key: String? = nil, query: [String: String] = [:],
     headers: [(name: String, value: String)] = [], _ content: S3Content = .none,
-    payload: Digest? = nil, isSlow: Bool = false, isSentOnce: Bool = false,
-    receive: HTTPTransfer.Receiver? = nil, onLoss: () -> Void = {}
+    payload: Digest? = nil, isSlow: Bool = false, receive: HTTPTransfer.Receiver? = nil,
+    onLoss: (() -> Void)? = nil
   ) throws -> HTTPResponse {
     let payload = payload ?? SHA256.digest(of: content.bytes)
     var attempt = 1
@@ -198,14 +187,14 @@ package final class S3Client: Sendable {
         request.patience.answer =
           isSlow ? left : isShort ? policy.answerAfterwards : policy.answer
         if isSlow { request.patience.flow = left }
-        request.isSentOnce = isSentOnce
+        request.isSentOnce = onLoss != nil
         let response = try connections.perform(request, receive: receive, isStopped: isStopped)
         note(response)
         guard let error = S3Error.inside(response, isSlow: isSlow) else {
           lastGivenUp.withLock { $0 = nil }
           return response
         }
-        if error.mayBeForwarded { onLoss() }
+        if error.mayBeForwarded { onLoss?() }
         // Temporary credentials are replaced in their file from time to time.
         if error.isOfCredentials, !isRenewed, renew(credentials) {
           isRenewed = true
@@ -222,7 +211,7 @@ package final class S3Client: Sendable {
         if isStopped() { throw FileError.stopped(BytePath(location.name)) }
         switch failure {
         case .unreachable: break
-        case .connection(_, received: 0): onLoss()
+        case .connection(_, received: 0): onLoss?()
         // Who reads a body goes on from where it was cut.
         default: throw failure
         }

@@ -153,7 +153,7 @@ package final class BucketStore: OriginalStore {
       path: folder.path)
   }
 
-  package func remove(_ digest: Digest, onLoss: () -> Void) throws(FileError) {
+  package func remove(_ digest: Digest, onLoss: (() -> Void)?) throws(FileError) {
     try bucket.requireOwn()
     try bucket.client().remove(Self.key(of: digest), onLoss: onLoss)
     try copies.cacheIfWritable()?.remove(digest)

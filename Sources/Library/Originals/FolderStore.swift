@@ -160,7 +160,7 @@ package final class FolderStore: OriginalStore {
     try folder.sync()
   }
 
-  package func remove(_ digest: Digest, onLoss: () -> Void) throws(FileError) {
+  package func remove(_ digest: Digest, onLoss: (() -> Void)?) throws(FileError) {
     try ifThere { () throws(FileError) in
       let folder = try folder(of: digest)
       try folder.remove(OriginalLayout.name(of: digest))

@@ -116,7 +116,7 @@ package protocol OriginalStore: Sendable {
   /// Removes an original permanently; succeeds if it is missing.
   ///
   /// - Parameter onLoss: called for each request that was not answered, which a server may still perform.
-  func remove(_ digest: Digest, onLoss: () -> Void) throws(FileError)
+  func remove(_ digest: Digest, onLoss: (() -> Void)?) throws(FileError)
 
   /// Where people find an original: the path of its file, or what names its object.
   func path(of digest: Digest) -> BytePath
@@ -156,7 +156,7 @@ extension OriginalStore {
   }
 
   /// Removes an original permanently; succeeds if it is missing.
-  package func remove(_ digest: Digest) throws(FileError) { try remove(digest) {} }
+  package func remove(_ digest: Digest) throws(FileError) { try remove(digest, onLoss: nil) }
 
   /// Whether an original is there, without reading it.
   package func isThere(_ digest: Digest) throws(FileError) -> Bool { try size(of: digest) != nil }

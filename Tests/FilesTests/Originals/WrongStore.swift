@@ -129,7 +129,7 @@ struct WrongStore: OriginalStore {
     try store.release(digest, to: folder, as: name)
   }
 
-  func remove(_ digest: Digest, onLoss: () -> Void) throws(FileError) {
+  func remove(_ digest: Digest, onLoss: (() -> Void)?) throws(FileError) {
     if fault == .keepsRemoved { return }
     if fault == .failsOnSecondRemove { _ = try store.lease(digest) }
     try store.remove(digest, onLoss: onLoss)

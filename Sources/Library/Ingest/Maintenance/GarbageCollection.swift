@@ -256,14 +256,18 @@ package struct GarbageCollection {
 
   /// Waits with the library's lock, so that nothing is recorded whose bytes a request without an answer may still remove.
   private func awaitLateRemoval(isStopped: () -> Bool) {
+    func mustEnd() -> Bool {
+      isStopped() || CurrentProcess.isAskedToEnd.load(ordering: .relaxed)
+    }
+    let sentence =
+      "The store did not answer a request to delete an original, and may perform it later."
     report.warning(
-      "The store did not answer a request to delete an original, and may perform it later. So that it removes nothing "
-        + "that was imported since, nothing is imported for five minutes; the next garbage collection does the rest."
-    )
+      mustEnd()
+        ? "\(sentence) Import nothing of what was deleted for five minutes, or `pipeline verify` afterwards."
+        : "\(sentence) So that it removes nothing that was imported since, nothing is imported for five minutes; the next "
+          + "garbage collection does the rest.")
     let end = ContinuousClock.now + Self.lateness
-    while ContinuousClock.now < end, !isStopped(),
-      !CurrentProcess.isAskedToEnd.load(ordering: .relaxed)
-    {
+    while ContinuousClock.now < end, !mustEnd() {
       report.stillWorking()
       usleep(100_000)
     }

@@ -113,7 +113,10 @@ package struct OriginalsMove {
     try old.check()
     try new.check()
     let originals = try list()
-    if !isSwitched {
+    if isSwitched {
+      // What a killed move has put there may not be on disk yet.
+      try new.flushAll()
+    } else {
       try copyAll(originals, &result, progress)
       result.missing = try countMissing(besides: originals.map(\.digest))
       // Copying may have taken hours.
@@ -195,18 +198,21 @@ package struct OriginalsMove {
     // Clean-up: the original is where it was.
     defer { try? incoming.removeIfThere(item.name) }
     let (here, there) = (old.path(of: item.digest), new.path(of: item.digest))
-    let advice = "“\(here.printable)” is kept. Run `pipeline verify`."
     do throws(FileError) {
       let file = try Self.copy(original, from: old, to: incoming, isStopped: isStopped)
       if !new.leavesFiles, !flush.run(files: 1) { try file.sync() }
     } catch let error where error.code == .changed {
       throw FileError(
-        .changed, "“\(there.printable)” is not whole, nor is “\(here.printable)”. \(advice)",
-        path: there)
+        .changed,
+        "“\(there.printable)” is not whole, nor is “\(here.printable)”; both are kept. Import a good copy of the file, and "
+          + "move again: `pipeline verify` says which it was.", path: there)
     }
     try new.heal(item)
     guard try new.verify(item.digest, isStopped: isStopped).isWhole else {
-      throw FileError(.changed, "“\(there.printable)” is not whole; \(advice)", path: there)
+      throw FileError(
+        .changed,
+        "“\(there.printable)” is not whole, though “\(here.printable)” was just stored there, and is kept. Is the disk, "
+          + "or the store, damaged?", path: there)
     }
   }
 
@@ -215,9 +221,14 @@ package struct OriginalsMove {
     guard target == nil else { return }
     let needed = originals.reduce(0) { $0 + $1.size }
     let folder = library.layout.originals
-    let facts = try Descriptor.openFolder(folder).fileSystem()
+    var facts = try Descriptor.openFolder(folder).fileSystem()
     let reserve = reserve(facts.totalBytes)
-    guard facts.freeBytes < needed + min(reserve, .max - needed) else { return }
+    let wanted = needed + min(reserve, .max - needed)
+    guard facts.freeBytes < wanted else { return }
+    // Local copies of those in the bucket.
+    old.makeRoom(wanted - facts.freeBytes)
+    facts = try Descriptor.openFolder(folder).fileSystem()
+    guard facts.freeBytes < wanted else { return }
     throw IngestError(
       .noSpace,
       "The originals to be stored take \(ByteSize(bytes: needed)), and on the file system of “\(folder.printable)” "

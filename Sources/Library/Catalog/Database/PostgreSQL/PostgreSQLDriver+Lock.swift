@@ -7,7 +7,8 @@ import Synchronization
 /// Who may change a catalog.
 extension PostgreSQLDriver {
   /// The first part of the keys of advisory locks. The second is 1 for the process that imports and maintains, which has
-  /// the lock until it ends; until their transactions end, 2 for whoever changes something, and 3 for whoever ends jobs.
+  /// the lock until it ends; until their transactions end, 2 for whoever changes something, and 3 for whoever ends jobs; and
+  /// 4 for whoever keeps the turn beyond a transaction.
   private static let key = Schema.applicationID
 
   /// SQL by which writing transactions take turns, so that statements written for one writer suit several.
@@ -42,12 +43,16 @@ extension PostgreSQLDriver {
         WHERE turn.pid = stalled.pid AND turn.granted AND turn.locktype = 'advisory'
           AND turn.classid = \(Self.key) AND turn.objid IN (2, 3) AND turn.objsubid = 2
           AND turn.database = (SELECT oid FROM pg_database WHERE datname = current_database()))
+      AND NOT EXISTS (SELECT 1 FROM pg_locks AS kept
+        WHERE kept.pid = stalled.pid AND kept.granted AND kept.locktype = 'advisory'
+          AND kept.classid = \(Self.key) AND kept.objid = 4 AND kept.objsubid = 2
+          AND kept.database = (SELECT oid FROM pg_database WHERE datname = current_database()))
     """
   }
 
   /// Takes the turn until the connection ends, so that nobody else changes anything.
   func keepTurn() throws(CatalogError) {
-    try executeScript("SELECT pg_advisory_lock(\(Self.key), 2)")
+    try executeScript("SELECT pg_advisory_lock(\(Self.key), 4), pg_advisory_lock(\(Self.key), 2)")
   }
 
   /// SQL for what a participant has to know at the start of a transaction, as one text: the version of the schema, the
