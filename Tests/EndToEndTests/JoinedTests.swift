@@ -289,6 +289,31 @@ struct JoinedTests {
     try bench.expectSound()
   }
 
+  @Test("Bytes that gc deletes between their upload and their record are sent again")
+  func collected() throws {
+    let bench = try JoinedBench()
+    let watch = try bench.startWatch()
+    let second = try bench.startJoined()
+    try bench.put(["first.txt"], text: "the same")
+    try bench.wait(forFiles: 1)
+    let id = BytePath(try #require(try bench.workspace.assets().first?["id"]?.string))
+    try bench.workspace.json("rm", id, "--config", "second.json")
+    try bench.shared.stop(watch)
+    try bench.put(["again.txt"], text: "the same")
+    // Its bytes are there, so it only asks for the record.
+    try second.wait(for: "the request to record") { try bench.shared.count("request") == 1 }
+    watch.signal(SIGKILL)
+    #expect(try watch.wait(within: 30).signal == SIGKILL)
+    try bench.workspace.json("trash", "empty", "--yes", "--wait", "30s")
+    let garbage = try bench.workspace.json("gc", "--yes", "--wait", "30s").of("garbage").first
+    #expect(garbage?["originals"] == 1, "\(String(describing: garbage))")
+    let next = try bench.startWatch()
+    try bench.wait(forFiles: 1)
+    try bench.end(second)
+    try bench.end(next)
+    try bench.expectSound()
+  }
+
   @Test("While a request to delete may still be performed, gc lets nobody record")
   func lateDeletion() throws {
     let deletions = Atomic(0)

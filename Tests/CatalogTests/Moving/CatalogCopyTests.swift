@@ -232,6 +232,14 @@ struct CatalogCopyTests {
       try connection.first("SELECT pg_try_advisory_lock(\(Schema.applicationID), 2)") { $0.int(0) }
         == 0)
     try source.requireHeld()
+    // Whoever waits for the turn does not take it for stalled, however slow what takes its rows is.
+    try source.connection.executeScript("BEGIN; SELECT 1")
+    let ending = try #require(connection.postgreSQL).endingStalledTurns(after: .zero)
+    let waiting = try PostgreSQLConnection(address, applicationName: "tests")
+    defer { waiting.close() }
+    #expect(try waiting.execute(ending).rowCount == 0)
+    try source.connection.executeScript("COMMIT")
+    try source.requireHeld()
     proxy.cut(.beforeCommit)
     try? source.connection.transaction { () throws(CatalogError) in
       try source.connection.executeScript("SELECT 1")

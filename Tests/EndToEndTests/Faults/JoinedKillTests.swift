@@ -82,6 +82,10 @@ struct JoinedKillTests {
         outcome.signal == SIGKILL || outcome.exitCode == 143, "\(title) at \(place): \(outcome)")
       if outcome.signal == SIGKILL { struck += 1 }
       let next = try bench.joined.startWatch()
+      // The former one, which nobody has missed yet, may have been seen in its place.
+      try next.wait(for: "its own place") {
+        try bench.joined.shared.count("participant WHERE process = \(next.process) AND taker") == 1
+      }
       try bench.expectTaken("after \(title) at \(place)")
       try bench.joined.end(next)
     }
