@@ -616,6 +616,16 @@ struct SchedulingTests {
     #expect(try fixture.catalog.backlog()["p"] == [.ready: 5])
   }
 
+  @Test("A stop of an engine without jobs asks nothing of the ledger, which may be away")
+  func stopWithoutLedger() throws {
+    let ledger = AwayLedger(fixture.catalog)
+    let engine = try fixture.engine(
+      try fixture.plan([.stage("p", "plain")], [plain { _, _ in .done() }]), ledger: ledger)
+    for _ in 0..<2 { engine.stop(deadline: ContinuousClock().now + .seconds(20)) }
+    #expect(engine.activity == .idle && ledger.requests == 0)
+    #expect(fixture.report.warnings == [])
+  }
+
   @Test("A wake-up that comes while jobs are claimed is not lost")
   func wakeWhileClaiming() throws {
     try fixture.add("first")

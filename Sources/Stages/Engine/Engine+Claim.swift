@@ -129,6 +129,8 @@ extension Engine {
 
   /// Returns jobs that have not started to the ready state.
   func requeue(_ tokens: [AttemptToken]) {
+    // A ledger that is away takes seconds to say so.
+    guard !tokens.isEmpty else { return }
     do throws(EngineError) {
       try inLedger(try ledger.requeue(tokens))
     } catch {
