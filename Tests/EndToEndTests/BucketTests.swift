@@ -1,6 +1,7 @@
 import Dispatch
 import Files
 import Fixtures
+import Foundation
 import Glibc
 import Hashing
 import Originals
@@ -746,6 +747,35 @@ struct BucketTests {
     try workspace.json("move-originals")
     try workspace.json("run")
     #expect(try bucket.manifest() == copies)
+  }
+
+  @Test("What the bucket has lost comes from local copies, and what is nowhere is told each time")
+  func lostMeanwhile() throws {
+    let bucket = try TestBucket()
+    let workspace = try Workspace(bucket: bucket)
+    try put(5, in: workspace)
+    try workspace.json("run")
+    let paths = try bucket.files(below: "originals")
+    for path in paths.prefix(2) { try bucket.remove("originals/\(path)") }
+    let copies = try workspace.files(below: "library/cache").filter {
+      $0.lastComponent == paths[0].lastComponent
+    }
+    #expect(copies.count == 1)
+    for copy in copies {
+      #expect(unlink("\(workspace.root)/library/cache/\(copy)") == 0)
+    }
+    for number in 0..<2 {
+      let moved = try workspace.run("move-originals", "library", "--json")
+      #expect(moved.exitCode == 3, "\(moved)")
+      #expect(moved.errors.contains("1 recorded original is in neither place"), "\(moved)")
+      let event = try moved.events().of("moved").first
+      #expect(event?["missing"] == 1 && event?["copied"]?.integer == (number == 0 ? 4 : 0))
+    }
+    let folder = "\(workspace.root)/library/originals"
+    let now = try FileManager.default.subpathsOfDirectory(atPath: folder).filter {
+      $0.contains("/")
+    }
+    #expect(now.sorted() == paths.dropFirst().map(\.description))
   }
 
   @Test("Originals do not move back to a disk without room for them")

@@ -250,7 +250,8 @@ package final class Catalog: Ledger, CatalogSettings, Sendable {
       // Another library's database is in use, whereas a file within the library is of none.
       let advice =
         connection.dialect == .postgreSQL
-        ? "Correct \"catalog\" or \"library\"; a new library needs another database."
+        ? "Correct \"catalog\" or \"library\"; a new library needs another database. To take files "
+          + "for the other one here, set \"joins\" in \"node\", and another folder as \"library\"."
         : CatalogError.advice
       // A backup that is being restored has no rows at first.
       throw CatalogError(

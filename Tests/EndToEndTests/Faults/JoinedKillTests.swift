@@ -48,6 +48,9 @@ struct JoinedKillTests {
     // Some runs make fewer calls than the counted one.
     if !strike.isFailure { #expect(struck > 0, "\(title): \(places)") }
     FaultSelection.progress("\(title): \(struck) kills at \(places.count) of \(calls) calls")
+    try bench.joined.shared.wait(for: "nobody but the watch") {
+      try bench.joined.shared.count("participant WHERE state IN ('active', 'draining')") == 1
+    }
     try bench.joined.end(watch)
     try bench.expectSound()
   }

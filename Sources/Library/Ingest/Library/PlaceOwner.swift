@@ -40,6 +40,8 @@ package struct PlaceOwner: Sendable {
       if mustBeUnused { try bucket.requireUnused() }
       return nil
     } catch {
+      // Another process may just have been faster.
+      if error.code != .stopped, let library = try? bucket.owner() { return library }
       throw error.code == .unavailable ? IngestError.storeAway(error) : error
     }
   }

@@ -157,7 +157,7 @@ package struct CatalogMove {
     guard let other = try source.participantBeside() else { return }
     throw IngestError(
       .locked,
-      "`pipeline work` on \(other.node) (process \(other.process)) uses the catalog of “\(old.layout.root.printable)”. "
+      "`pipeline \(other.verb)` on \(other.node) (process \(other.process)) uses the catalog of “\(old.layout.root.printable)”. "
         + "End it first, as with `pipeline nodes drain`, or wait for half a minute if it is no more; the catalog is where it "
         + "was.",
       path: old.layout.root)

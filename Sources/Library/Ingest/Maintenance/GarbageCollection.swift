@@ -264,8 +264,8 @@ package struct GarbageCollection {
     report.warning(
       mustEnd()
         ? "\(sentence) Import nothing of what was deleted for five minutes, or `pipeline verify` afterwards."
-        : "\(sentence) So that it removes nothing that was imported since, nothing is imported for five minutes; the next "
-          + "garbage collection does the rest.")
+        : "\(sentence) So that it removes nothing that was imported since, nothing is imported for five minutes: let this "
+          + "process go on until then. The next garbage collection does the rest.")
     let end = ContinuousClock.now + Self.lateness
     while ContinuousClock.now < end, !mustEnd() {
       report.stillWorking()

@@ -96,7 +96,7 @@ package struct OriginalsMove {
     guard let other = try catalog.participantBeside() else { return }
     throw IngestError(
       .locked,
-      "`pipeline work` on \(other.node) (process \(other.process)) reads the originals of "
+      "`pipeline \(other.verb)` on \(other.node) (process \(other.process)) reads the originals of "
         + "“\(library.layout.root.printable)”. End it first; the originals stay where they are.",
       path: library.layout.root)
   }
@@ -112,13 +112,15 @@ package struct OriginalsMove {
     var result = Result()
     try old.check()
     try new.check()
-    let originals = try list()
+    var originals = try list()
     if isSwitched {
       // What a killed move has put there may not be on disk yet.
       try new.flushAll()
+      result.missing = try countMissing(besides: originals.map(\.digest)).missing
     } else {
+      originals += try restored(besides: originals)
       try copyAll(originals, &result, progress)
-      result.missing = try countMissing(besides: originals.map(\.digest))
+      result.missing = try requireMost(besides: originals.map(\.digest))
       // Copying may have taken hours.
       try Self.requireAlone(library, catalog)
       try LibraryFolder.write(
@@ -257,6 +259,27 @@ package struct OriginalsMove {
 
   private typealias Original = (digest: Digest, size: Int)
 
+  /// Puts recorded originals that the old place has lost back there from local copies, if there are any.
+  private func restored(besides originals: [Original]) throws -> [Original] {
+    let listed = Set(originals.map(\.digest))
+    var restored: [Original] = []
+    try forEachRecorded { digest in
+      guard !listed.contains(digest) else { return }
+      do throws(FileError) {
+        guard try old.restore(digest), let size = try old.size(of: digest) else { return }
+        restored.append((digest, size))
+      } catch {
+        // The copy is not whole.
+        guard error.code == .changed else { throw error }
+      }
+    }
+    return restored
+  }
+
+  private func forEachRecorded(_ body: (Digest) throws -> Void) throws {
+    for byte in UInt8.min...UInt8.max { try catalog.originals(beginningWith: byte, body) }
+  }
+
   /// The originals in the old place, each once.
   private func list() throws(FileError) -> [Original] {
     var originals: [Original] = []
@@ -322,43 +345,52 @@ package struct OriginalsMove {
       throw FileError(
         .changed,
         "“\(store.path(of: digest).printable)” is damaged, so nothing was removed and the library is as "
-          + "it was. Run `pipeline verify --repair`, then move again.", path: store.path(of: digest)
-      )
+          + "it was. Run `pipeline verify --repair`, without \"originals\" in pipeline.json if they are in the library, and "
+          + "move again. If no asset has it, set it aside by hand.", path: store.path(of: digest))
     }
     try file.setPermissions(0o444)
     try file.writePages()
     return file
   }
 
-  /// Makes sure that each original is in the new place, by its list.
+  /// Makes sure that each original is in the new place, by its list, and that this is not far from all.
   ///
   /// - Parameter digests: those of the old place.
   /// - Returns: how many recorded ones are in neither.
-  private func countMissing(besides digests: [Digest]) throws -> Int {
-    var listed: Set<Digest> = []
-    try new.forEach { entry throws(FileError) in
-      if case .original(let digest, _, _) = entry { listed.insert(digest) }
-    }
-    if let first = digests.first(where: { !listed.contains($0) }) {
+  private func requireMost(besides digests: [Digest]) throws -> Int {
+    let (missing, recorded, unlisted) = try countMissing(besides: digests)
+    if let first = unlisted {
       throw FileError(
         .other, "“\(new.path(of: first).printable)” was stored, and is not listed.",
         path: new.path(of: first))
     }
-    var missing = 0
-    var recorded = 0
-    for byte in UInt8.min...UInt8.max {
-      try catalog.originals(beginningWith: byte) { digest in
-        recorded += 1
-        if !listed.contains(digest) { missing += 1 }
-      }
-    }
     guard missing * 2 <= recorded else {
+      let place = library.bucket?.name ?? library.layout.originals.printable
       throw IngestError(
         .notALibrary,
-        "\(missing) of \(recorded) recorded originals are not in “\(old.damagedPlace.parent.printable)”, "
-          + "so nothing was switched: it is another place, or was emptied. `pipeline verify` says more.",
-        path: library.layout.root)
+        "\(missing) of \(recorded) recorded originals are not in “\(place)”, so nothing was switched: it is another place, "
+          + "or was emptied. `pipeline verify` says more.", path: library.layout.root)
     }
     return missing
+  }
+
+  /// Counts recorded originals, and those of them that are neither in the new place nor among some of the old one.
+  ///
+  /// - Returns: also the first of these that is not in the new place.
+  private func countMissing(
+    besides digests: [Digest]
+  ) throws -> (missing: Int, recorded: Int, unlisted: Digest?) {
+    var listed: Set<Digest> = []
+    try new.forEach { entry throws(FileError) in
+      if case .original(let digest, _, _) = entry { listed.insert(digest) }
+    }
+    let unlisted = digests.first { !listed.contains($0) }
+    listed.formUnion(digests)
+    var (missing, recorded) = (0, 0)
+    try forEachRecorded { digest in
+      recorded += 1
+      if !listed.contains(digest) { missing += 1 }
+    }
+    return (missing, recorded, unlisted)
   }
 }

@@ -99,8 +99,11 @@ package final class RunReport: IngestReport, EngineReport {
   func hear(_ news: ParticipantNews) {
     switch news {
     case .departed(let nodes, let failed):
-      for node in nodes {
-        output.warning("A process on \(node) is gone; its jobs are ready again.")
+      for (node, gone) in Dictionary(grouping: nodes, by: { $0 }).sorted(by: { $0.key < $1.key }) {
+        output.warning(
+          gone.count == 1
+            ? "A process on \(node) is gone; its jobs are ready again."
+            : "\(gone.count) processes on \(node) are gone; their jobs are ready again.")
       }
       for event in failed { job(event) }
     case .overtaken(let count):

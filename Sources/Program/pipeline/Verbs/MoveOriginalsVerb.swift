@@ -49,6 +49,11 @@ enum MoveOriginalsVerb: Verb {
         }
       }
     }
+    if result.missing > 0 {
+      context.console.warning(
+        "\(counted(result.missing, "recorded original")) \(result.missing == 1 ? "is" : "are") in neither place; "
+          + "`pipeline verify` names what is missing.")
+    }
     let place = target?.name ?? "library"
     context.console.summary(
       "moved",
@@ -58,9 +63,6 @@ enum MoveOriginalsVerb: Verb {
       ],
       "\(counted(result.copied, "original")) (\(ByteSize(bytes: result.bytes))) stored in \(place), "
         + "\(result.removed) removed from the old place."
-        + (result.missing == 0
-          ? ""
-          : " \(result.missing) recorded originals were in neither; `pipeline verify` names them.")
         + (setup.configuration.originals?.name == target?.name
           ? "" : " Set \"originals\" in pipeline.json accordingly."))
     return result.missing == 0 ? .success : .someFailed
