@@ -432,7 +432,7 @@ struct JoinedTests {
     let bench = try JoinedBench(server: server)
     let watch = try bench.startWatch()
     let second = try bench.workspace.program.start(["watch", "--json", "--config", "second.json"])
-    let worker = try bench.shared.startWork()
+    let worker = try bench.startWork()
     func imports(_ count: Int64) throws {
       let database = try PostgreSQLConnection(bench.shared.address, applicationName: "tests")
       defer { database.close() }
