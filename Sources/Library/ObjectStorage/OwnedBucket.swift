@@ -102,10 +102,9 @@ package final class OwnedBucket: Sendable {
           + "Correct \"\(contents)\" or the server's address; if the bucket is right, put "
           + "library.json back.")
     }
-    do throws(FileError) { try requireUnused() } catch {
-      // Another process of the library may just have been faster.
-      if error.code != .stopped, try owner() == identity { return }
-      throw error
+    if let owner = try ownerOfUsed() {
+      guard owner == identity else { throw refusal("was just claimed by another library.") }
+      return
     }
     try probe()
     guard let text = try? JSONText.encodePretty(BucketMarker(library: identity)) else {
@@ -118,8 +117,21 @@ package final class OwnedBucket: Sendable {
     guard try owner() == identity else { throw refusal("was just claimed by another library.") }
   }
 
+  /// The identity of the library that the place belongs to; `nil` if it is nobody's and nothing is there.
+  ///
+  /// - Throws: `FileError` of code `unavailable` if it is nobody's, and holds something or is inside another one.
+  package func ownerOfUsed() throws(FileError) -> String? {
+    if let owner = try owner() { return owner }
+    do throws(FileError) { try requireUnused() } catch {
+      // Another process may have claimed it in between.
+      if error.code != .stopped, let owner = try owner() { return owner }
+      throw error
+    }
+    return nil
+  }
+
   /// Refuses a place that holds something, or is inside another one.
-  package func requireUnused() throws(FileError) {
+  private func requireUnused() throws(FileError) {
     // One that was killed while it tried the store left what it tried with.
     let names = try client().names(below: "").filter { !$0.hasPrefix(Self.probePrefix) }
     guard names.isEmpty else {

@@ -194,7 +194,7 @@ package final class S3Client: Sendable {
           lastGivenUp.withLock { $0 = nil }
           return response
         }
-        if error.mayBeForwarded { onLoss?() }
+        if error.mayStillBePerformed { onLoss?() }
         // Temporary credentials are replaced in their file from time to time.
         if error.isOfCredentials, !isRenewed, renew(credentials) {
           isRenewed = true

@@ -41,9 +41,11 @@ struct S3Error: Error, Equatable {
       || ["RequestTimeout", "SlowDown", "InternalError"].contains(code) || isConflict
   }
 
-  /// Whether a server between here and the store may have answered that has passed the request on, or the store did that
-  /// did not end it: either may still perform it.
-  var mayBeForwarded: Bool { status >= 500 && (code.isEmpty || [500, 502, 504].contains(status)) }
+  /// Whether the request may still be performed: the answer may be that of a server in between, which has passed the request
+  /// on, or of a store that failed in the middle of it.
+  var mayStillBePerformed: Bool {
+    status >= 500 && (code.isEmpty || [500, 502, 504].contains(status))
+  }
 
   /// Another request for the same object is under way.
   var isConflict: Bool {

@@ -21,7 +21,6 @@ package struct BucketTrial {
     let bucket = OwnedBucket(location, for: contents, identity: "doctor", isStopped: { false })
     try bucket.probe()
     server = try bucket.server()
-    owner = try bucket.owner()
-    if mustBeUnused, owner == nil { try bucket.requireUnused() }
+    owner = try mustBeUnused ? bucket.ownerOfUsed() : bucket.owner()
   }
 }

@@ -36,12 +36,8 @@ package struct PlaceOwner: Sendable {
 
   private static func owner(of bucket: OwnedBucket, mustBeUnused: Bool) throws -> String? {
     do throws(FileError) {
-      if let library = try bucket.owner() { return library }
-      if mustBeUnused { try bucket.requireUnused() }
-      return nil
+      return try mustBeUnused ? bucket.ownerOfUsed() : bucket.owner()
     } catch {
-      // Another process may just have been faster.
-      if error.code != .stopped, let library = try? bucket.owner() { return library }
       throw error.code == .unavailable ? IngestError.storeAway(error) : error
     }
   }

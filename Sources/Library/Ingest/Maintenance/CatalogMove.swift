@@ -169,16 +169,8 @@ package struct CatalogMove {
   /// - Parameter bytes: what that takes on its server; `nil` for a file.
   private func requireRoom(for bytes: Int?) throws {
     guard new.layout.database == nil else { return }
-    let needed = try bytes ?? bytesOfFiles()
-    let folder = new.layout.catalogFolder
-    let facts = try Descriptor.openFolder(folder).fileSystem()
-    let reserve = reserve(facts.totalBytes)
-    guard facts.freeBytes < needed + min(reserve, .max - needed) else { return }
-    throw IngestError(
-      .noSpace,
-      "The catalog takes \(ByteSize(bytes: needed)), and on the file system of “\(folder.printable)” "
-        + "\(ByteSize(bytes: facts.freeBytes)) are free, of which \(ByteSize(bytes: reserve)) are kept in "
-        + "reserve, so nothing was moved. Make room, or set a smaller \"reserve\".", path: folder)
+    try MoveRoom(folder: new.layout.catalogFolder, reserve: reserve).require(
+      bytes ?? bytesOfFiles(), for: "The catalog takes")
   }
 
   private func bytesOfFiles() throws -> Int {

@@ -138,7 +138,12 @@ package struct OriginalsMove {
       if case .original(let digest, let size, _) = entry { sizes[digest] = size }
     }
     let rest = originals.filter { sizes[$0.digest] != $0.size }
-    try requireRoom(for: rest)
+    if target == nil {
+      // Local copies of those in the bucket can be fetched again.
+      try MoveRoom(folder: library.layout.originals, reserve: reserve).require(
+        rest.reduce(0) { $0 + $1.size }, for: "The originals to be stored take",
+        freeing: old.makeRoom)
+    }
     var done = originals.count - rest.count
     let incoming = try library.openPart(library.layout.incoming)
     let flush = GroupFlush(incoming)
@@ -216,26 +221,6 @@ package struct OriginalsMove {
         "“\(there.printable)” is not whole, though “\(here.printable)” was just stored there, and is kept. Is the disk, "
           + "or the store, damaged?", path: there)
     }
-  }
-
-  /// Refuses a disk that has no room for what is to be copied, before anything is written.
-  private func requireRoom(for originals: [Original]) throws {
-    guard target == nil else { return }
-    let needed = originals.reduce(0) { $0 + $1.size }
-    let folder = library.layout.originals
-    var facts = try Descriptor.openFolder(folder).fileSystem()
-    let reserve = reserve(facts.totalBytes)
-    let wanted = needed + min(reserve, .max - needed)
-    guard facts.freeBytes < wanted else { return }
-    // Local copies of those in the bucket.
-    old.makeRoom(wanted - facts.freeBytes)
-    facts = try Descriptor.openFolder(folder).fileSystem()
-    guard facts.freeBytes < wanted else { return }
-    throw IngestError(
-      .noSpace,
-      "The originals to be stored take \(ByteSize(bytes: needed)), and on the file system of “\(folder.printable)” "
-        + "\(ByteSize(bytes: facts.freeBytes)) are free, of which \(ByteSize(bytes: reserve)) are kept in "
-        + "reserve, so nothing was moved. Make room, or set a smaller \"reserve\".", path: folder)
   }
 
   /// Originals in groups of limited size.
