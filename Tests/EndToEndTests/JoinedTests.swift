@@ -57,11 +57,6 @@ struct JoinedTests {
     let id = try #require(run.summary["run"]?.string)
     let planned = try workspace.json("undo", "--dry-run", BytePath(id), exit: 3)
     #expect(planned.of("undone").first?["wouldFail"] == 20)
-    let elsewhere = try workspace.run(
-      "undo", "--dry-run", BytePath(id), "--config", "second.json")
-    #expect(
-      elsewhere.exitCode == 1 && elsewhere.errors.contains("the library's own folder"),
-      "\(elsewhere)")
     let undone = try workspace.json("undo", BytePath(id), exit: 3)
     #expect(
       undone.of("file").filter { $0["reason"]?.string?.contains("machine “second”") == true }.count

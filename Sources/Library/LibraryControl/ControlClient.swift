@@ -1,7 +1,7 @@
 import Files
 import Glibc
 package import Ingest
-import PipelineModel
+package import PipelineModel
 
 /// The process that holds a library, from the point of view of a client.
 package struct ControlClient {
@@ -13,16 +13,27 @@ package struct ControlClient {
   /// - Returns: `nil` if nobody listens: the holder is starting or ending, or runs
   ///   a verb that accepts no requests.
   package init?(of library: LibraryFolder) throws {
-    guard let socket = try LocalSocket.connect(to: LibraryLayout.control, in: library.folder)
+    try self.init(in: library.folder, of: library.layout.root)
+  }
+
+  /// Connects to the process that takes files with the folder of a machine that joins a library.
+  ///
+  /// - Returns: `nil` if nobody listens.
+  package init?(joined root: BytePath) throws {
+    try self.init(in: Descriptor.openFolder(root), of: root)
+  }
+
+  private init?(in folder: Descriptor, of root: BytePath) throws {
+    guard let socket = try LocalSocket.connect(to: LibraryLayout.control, in: folder)
     else { return nil }
     guard [geteuid(), 0].contains(try socket.peer()) else {
       throw IngestError(
         .notALibrary,
-        "“\(library.layout.root.appending(LibraryLayout.control).printable)” belongs to another "
-          + "user's process; nothing is sent to it.", path: library.layout.root)
+        "“\(root.appending(LibraryLayout.control).printable)” belongs to another "
+          + "user's process; nothing is sent to it.", path: root)
     }
     self.socket = socket
-    path = library.layout.root
+    path = root
   }
 
   /// Hands over a request.

@@ -38,9 +38,9 @@ package struct RemoteLibrary: Sendable {
     }
   }
 
-  /// Has imports recorded.
+  /// Has imports or returns recorded.
   ///
-  /// - Throws: also `IngestError` of code `store` if that failed over there; the sources are in their places.
+  /// - Throws: also `IngestError` of code `store` if that failed over there; files are where they were put.
   package func record(_ imports: RemoteImport) throws -> RemoteImport.Outcome {
     do {
       let result = try ask(.record(imports))
@@ -51,8 +51,8 @@ package struct RemoteLibrary: Sendable {
     } catch let failure as RequestFailure {
       throw IngestError(
         .store,
-        "The process with the library's lock could not record imports: \(failure.message) Nothing more is imported "
-          + "for now, and the files stay in their sources.")
+        "The process with the library's lock could not record what this one did: \(failure.message) Nothing more is "
+          + "taken or returned for now, and files stay where they are.")
     }
   }
 

@@ -48,10 +48,43 @@ struct JoinedKillTests {
     // Some runs make fewer calls than the counted one.
     if !strike.isFailure { #expect(struck > 0, "\(title): \(places)") }
     FaultSelection.progress("\(title): \(struck) kills at \(places.count) of \(calls) calls")
-    try bench.joined.shared.wait(for: "nobody but the watch") {
-      try bench.joined.shared.count("participant WHERE state IN ('active', 'draining')") == 1
+    try bench.end(watch)
+    try bench.expectSound()
+  }
+
+  @Test(
+    "An undo on a machine that joins, killed or failing at any call, loses nothing and is done by the next",
+    arguments: [PreloadShim.Strike.kill, .tear, .ioError])
+  func undo(strike: PreloadShim.Strike) throws {
+    let bench = try StruckBench()
+    let recorder = try bench.joined.startWatch()
+    let words: [BytePath] = ["undo", "--config", "second.json"]
+    try bench.putForReturn()
+    let (calls, writes) = try bench.count(words)
+    try bench.expectReturned()
+    let title = "An undo on a machine that joins, \(strike.rawValue)"
+    var struck = 0
+    let places = bench.places(strike == .tear ? writes : Array(1...calls), for: title)
+    for (number, place) in places.enumerated() {
+      try bench.putForReturn()
+      let outcome = try bench.run(words, strike, at: place)
+      if strike.isFailure {
+        #expect([0, 1, 3].contains(outcome.exitCode), "\(title) at \(place): \(outcome)")
+      } else {
+        #expect(
+          outcome.signal == SIGKILL || outcome.exitCode == 0, "\(title) at \(place): \(outcome)")
+        if outcome.signal == SIGKILL { struck += 1 }
+      }
+      // What is back and not recorded is taken once more, or found by the next undo.
+      if number.isMultiple(of: 2) { try bench.joined.run() }
+      let next = try bench.workspace.program.run(words)
+      #expect(next.exitCode == 0, "after \(title) at \(place): \(next)")
+      try bench.expectReturned("after \(title) at \(place)")
     }
-    try bench.joined.end(watch)
+    if !strike.isFailure { #expect(struck > 0, "\(title): \(places)") }
+    FaultSelection.progress("\(title): \(struck) kills at \(places.count) of \(calls) calls")
+    try bench.end(recorder)
+    try bench.workspace.json("gc", "--yes")
     try bench.expectSound()
   }
 
@@ -112,6 +145,7 @@ private final class StruckBench {
     joined = try JoinedBench()
     folder = try TemporaryFolder()
     shim = try PreloadShim(in: folder.path, countsSends: true)
+    try joined.workspace.makeFolder(joined.workspace.root.appending("kept"))
   }
 
   /// Puts two files and the content of one of them once more into the second machine's folder, and one into that of the first.
@@ -121,6 +155,38 @@ private final class StruckBench {
       try joined.put(["\(name)-\(rounds).txt"], text: "the \(text) of \(rounds)")
     }
     try workspace.put("the third of \(rounds)", as: BytePath("d-\(rounds).txt"))
+  }
+
+  /// Imports two files from the second machine's folder.
+  func putForReturn() throws {
+    rounds += 1
+    for name in ["a", "b"] {
+      try joined.put(["\(name)-\(rounds).txt"], text: "\(name) of \(rounds)")
+    }
+    #expect(try joined.run().summary["imported"] == 2)
+    #expect(try workspace.files(below: "from-second") == [])
+  }
+
+  /// Expects those two files in their places, alone, and their assets gone; removes the files.
+  func expectReturned(
+    _ comment: Comment? = nil, at location: SourceLocation = #_sourceLocation
+  ) throws {
+    // A run takes none of them.
+    try joined.run(at: location)
+    for name in ["a", "b"] {
+      #expect(
+        try workspace.read(BytePath("from-second/\(name)-\(rounds).txt"))
+          == Array("\(name) of \(rounds)".utf8), comment, sourceLocation: location)
+    }
+    #expect(
+      try workspace.files(below: "from-second").count == 2, comment, sourceLocation: location)
+    #expect(try joined.shared.count("asset") == 0, comment, sourceLocation: location)
+    for name in ["a", "b"] {
+      let file = BytePath("\(name)-\(rounds).txt")
+      try workspace.put(
+        "\(name) of \(rounds)", as: file, in: workspace.root.appending("kept"))
+      try workspace.remove(BytePath("from-second").appending(file))
+    }
   }
 
   /// Runs without a strike.
@@ -165,6 +231,14 @@ private final class StruckBench {
     try joined.shared.count("asset") == 3 * rounds
       && joined.shared.count("ledger WHERE state <> 'done'") == 0
       && workspace.files(below: "from-second").isEmpty && workspace.files(below: "inbox").isEmpty
+  }
+
+  /// Ends the process with the lock once it has missed those that were killed.
+  func end(_ recorder: BuiltProgramRun) throws {
+    try joined.shared.wait(for: "nobody but the one with the lock") {
+      try joined.shared.count("participant WHERE state IN ('active', 'draining')") == 1
+    }
+    try joined.end(recorder)
   }
 
   /// What must be true at the end, when nobody works any more.

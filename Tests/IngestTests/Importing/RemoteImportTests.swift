@@ -184,6 +184,61 @@ struct RemoteImportTests {
     #expect(ManifestFact(text: "{}") == nil && ManifestFact(text: "") == nil)
   }
 
+  @Test("A return of another machine's file is recorded once, and nothing else is returned")
+  func returned() throws {
+    try put("one")
+    let stored = try stored("one")
+    #expect(try record([.stored(stored)], seen("one")) == .recorded)
+    let ids = try fixture.library().ids
+    func back(_ change: (inout ManifestFact.Return) -> Void = { _ in }) -> ManifestFact {
+      var place = stored.intent
+      (place.taking, place.moves, place.run) = (ids.next(), false, nil)
+      place.identity.inode = 8
+      var back = ManifestFact.Return(
+        asset: stored.asset, digest: stored.digest, action: .copied, place: place)
+      change(&back)
+      return .returned(back)
+    }
+    let position = try fixture.library().manifest.lastSequence
+    for fact in [
+      back { $0.action = .renamed }, back { $0.place.moves = true },
+      back { $0.place.source = "//other/inbox" }, back { $0.place.source = "/inbox" },
+      back { $0.place.path = "../one.txt" },
+    ] {
+      #expect(throws: IngestError.self, "\(fact)") { try record([fact], SeenAssets()) }
+    }
+    #expect(throws: IngestError.self) { try record([back(), back()], SeenAssets()) }
+    // What the asset is not, or came from elsewhere.
+    for fact in [
+      back { $0.asset = ids.next() }, back { $0.digest = fixture.digest("two") },
+      back { $0.place.source = "//second/outbox" }, back { $0.place.path = "two.txt" },
+    ] {
+      #expect(try record([fact], SeenAssets()) == .overtaken, "\(fact)")
+    }
+    #expect(try fixture.library().manifest.lastSequence == position)
+    #expect(try fixture.assets().count == 1)
+    let fact = back()
+    #expect(try record([fact], SeenAssets()) == .recorded)
+    #expect(try fixture.library().manifest.lastSequence == position + 1)
+    #expect(try record([fact], SeenAssets()) == .recorded)
+    #expect(try fixture.library().manifest.lastSequence == position + 1)
+    #expect(try record([back { $0.place.identity.inode = 9 }], SeenAssets()) == .overtaken)
+    #expect(try fixture.assets() == [])
+    #expect(
+      try fixture.library().catalog.sighting(source: source, path: "one.txt")?.state == .returned)
+    // Another run gave up a file for these bytes.
+    let second = try self.stored("one")
+    #expect(try record([.stored(second)], seen("one")) == .recorded)
+    var again = try self.stored("one").intent
+    again.path = "again.txt"
+    let duplicate = ManifestFact.duplicate(
+      .init(asset: second.asset, digest: second.digest, action: .discarded, intent: again))
+    #expect(try record([duplicate], seen("one")) == .recorded)
+    #expect(try record([back { $0.asset = second.asset }], SeenAssets()) == .overtaken)
+    #expect(try fixture.assets().count == 1)
+    #expect(try fixture.problems() == [])
+  }
+
   @Test("A path says on which machine it is")
   func paths() {
     #expect(MachinePath.path("/inbox", on: "a") == "//a/inbox")

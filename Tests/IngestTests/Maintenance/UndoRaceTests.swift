@@ -25,7 +25,7 @@ struct UndoRaceTests {
     // when its place has been looked at.
     let questions = Mutex(0)
     fixture.report.events = []
-    let undo = Undo(library: try fixture.library(), report: fixture.report)
+    let undo = Undo(library: try fixture.library(), sources: [], report: fixture.report)
     let result = try undo.undo(run) {
       let question = questions.withLock { questions in
         questions += 1

@@ -91,9 +91,10 @@ struct MountGuardTests {
       let failed = try #require(try fixture.undo(run)["a"])
       #expect(failed.outcome == .failed && failed.reason?.contains(words) == true, "\(failed)")
       var steps: [UndoPreview.Step] = []
-      try UndoPreview(fixture.library().reader, mounts: fixture.mounts).forEachStep(of: run) {
-        steps.append($0)
-      }
+      let library = try fixture.library()
+      let preview = UndoPreview(
+        library.reader, of: library.layout, sources: [], mounts: fixture.mounts)
+      try preview.forEachStep(of: run) { steps.append($0) }
       #expect(steps.map(\.action) == [.refuse])
       #expect(steps[0].reason?.contains(words) == true, "\(steps)")
     }

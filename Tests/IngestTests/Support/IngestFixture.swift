@@ -117,7 +117,7 @@ final class IngestFixture {
   @discardableResult
   func undo(_ run: AssetID) throws -> [BytePath: FileEvent] {
     report.events = []
-    let result = try Undo(library: library(), report: report).undo(run) { false }
+    let result = try Undo(library: library(), sources: [], report: report).undo(run) { false }
     let returned = report.events.count { $0.outcome == .returned }
     #expect(result.returned == returned && result.failed == report.events.count - returned)
     return Dictionary(

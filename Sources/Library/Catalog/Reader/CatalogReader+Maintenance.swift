@@ -59,6 +59,15 @@ extension CatalogReader {
     }
   }
 
+  /// Returns the run that imported an asset, or `nil` if it is not known or there is no such asset.
+  package func run(ofAsset id: AssetID) throws(CatalogError) -> AssetID? {
+    try read { (connection) throws(CatalogError) in
+      try connection.first("SELECT run FROM asset WHERE id = ?", id) {
+        (row) throws(CatalogError) in try row.optionalAssetID(0)
+      } ?? nil
+    }
+  }
+
   /// Returns assets of a run, the newest first.
   ///
   /// - Parameter before: return only assets older than this one; `nil` for all.

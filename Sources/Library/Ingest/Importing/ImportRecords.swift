@@ -3,12 +3,12 @@ import Manifest
 package import PipelineModel
 import Records
 
-/// Where imports are recorded: first in the manifest, then in the catalog.
+/// Where imports and returns are recorded: first in the manifest, then in the catalog.
 protocol ImportRecords: AnyObject {
   /// Whether others make and delete assets, too, so that `write` needs to know which were seen.
   var comparesAssets: Bool { get }
 
-  /// Makes known, durably, what is about to be imported.
+  /// Makes known, durably, what is about to be imported or returned.
   ///
   /// - Returns: the manifest's position before that.
   func announce(_ intents: [ManifestFact]) throws -> Int64
@@ -17,11 +17,14 @@ protocol ImportRecords: AnyObject {
   ///
   /// - Parameter seen: the assets with the bytes of these facts, as they were when the facts were decided on.
   /// - Returns: the position for `apply`.
-  /// - Throws: `OvertakenImport` if those assets are others by now.
+  /// - Throws: `OvertakenImport` if those assets are others by now, or one can't be returned any more.
   func write(_ facts: [ManifestFact], at time: Timestamp, seen: SeenAssets) throws -> Int64
 
   /// Records in the catalog what is in the manifest up to a position, with changes that are not.
   func apply(_ changes: [CatalogChange], upTo position: Int64) throws
+
+  /// Notes that of announced returns it is recorded what became of them.
+  func endReturns(of assets: Set<AssetID>) throws
 
   /// Leaves an import open, so that the next start completes it: the catalog's position stays at or before a fact.
   func hold(position: Int64)
@@ -30,7 +33,7 @@ protocol ImportRecords: AnyObject {
   func isAvailable() throws -> Bool
 }
 
-/// Others changed the assets that an import was decided on; it is to be decided on once more.
+/// Others changed the assets that an import or return was decided on; it is to be decided on once more.
 struct OvertakenImport: Error {}
 
 /// The assets with some bytes, as they were found.
@@ -96,6 +99,8 @@ final class ManifestRecords: ImportRecords {
   func apply(_ changes: [CatalogChange], upTo position: Int64) throws {
     try catalog.apply(changes, manifestPosition: committed(position), mark: mark)
   }
+
+  func endReturns(of assets: Set<AssetID>) {}
 
   func hold(position: Int64) {
     heldPosition = min(position, heldPosition ?? position)

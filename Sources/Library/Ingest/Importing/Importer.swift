@@ -62,9 +62,12 @@ final class Importer {
   func importFiles(_ all: [Candidate]) throws -> [ImportGroup.Outcome] {
     // What could not be recorded must not get into the manifest.
     let fitting = all.filter { library.pathLimit?.admits($0.path) ?? true }
-    let candidates = try library.hasReturned ? withoutReturned(fitting) : fitting
-    guard !candidates.isEmpty else { return [] }
+    guard !fitting.isEmpty else { return [] }
     try library.requireHold(source.shared)
+    try library.endReturns(to: { $0 == source.recorded }, report)
+    let settled = fitting.filter { !library.isBeingReturned($0.path, to: source.recorded) }
+    let candidates = try library.hasReturned ? withoutReturned(settled) : settled
+    guard !candidates.isEmpty else { return [] }
     try library.requireRoom()
     let group = ImportGroup()
     let (attempts, unfit) = try examine(candidates, in: group)

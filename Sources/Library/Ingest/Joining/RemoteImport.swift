@@ -1,9 +1,11 @@
 import Manifest
 import PipelineModel
 
-/// Imports of another machine, whose bytes are in the store: what the process with the manifest is to record.
+/// Imports of another machine, whose bytes are in the store, or what it has returned: what the process with the manifest is
+/// to record.
 package struct RemoteImport: Codable, Hashable, Sendable {
-  /// Facts as `ManifestFact.text`: that bytes were stored or were duplicates, and what was restored from the trash.
+  /// Facts as `ManifestFact.text`: that bytes were stored or were duplicates, what was restored from the trash, and whose
+  /// file is back in its source.
   var facts: [String]
   /// What they were decided on.
   var seen: SeenAssets
@@ -27,13 +29,14 @@ package struct RemoteImport: Codable, Hashable, Sendable {
   package static let absence = IngestError(
     .store,
     "Nothing can be recorded, because no process has the library's lock: `pipeline watch` has to run on the "
-      + "machine with the library's own folder. Until then nothing changes, and files stay in "
-      + "their sources.")
+      + "machine with the library's own folder. Until then nothing changes, and files stay where they "
+      + "are.")
 
   /// Why a request is not waited for.
   package static let stopped = IngestError(
     .store,
-    "It was asked to end before imports were recorded. Their files stay until the next look.")
+    "It was asked to end before its work was recorded. Files stay where they are until the next look."
+  )
 
   /// Why it is not known what became of a request.
   package static let lost = IngestError(

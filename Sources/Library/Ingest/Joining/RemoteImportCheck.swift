@@ -1,7 +1,7 @@
 import Manifest
 import PipelineModel
 
-/// Whether facts are such as an import of another machine may have, so that nothing else gets into the manifest.
+/// Whether facts are such as an import or return of another machine may have, so that nothing else gets into the manifest.
 struct RemoteImportCheck {
   /// The machine that asks; empty if its process is forgotten.
   let machine: String
@@ -18,8 +18,12 @@ struct RemoteImportCheck {
   func require(_ facts: [ManifestFact]) throws(IngestError) {
     var made: [Digest: AssetID] = [:]
     var takings: Set<AssetID> = []
+    var gone: Set<AssetID> = []
     for fact in facts {
       guard isAllowed(fact, made), takings.insert(fact.taking).inserted else {
+        throw refusal(fact.text)
+      }
+      if case .returned(let back) = fact, !gone.insert(back.asset).inserted {
         throw refusal(fact.text)
       }
       guard case .stored(let stored) = fact else { continue }
@@ -31,7 +35,7 @@ struct RemoteImportCheck {
   func refusal(_ text: String) -> IngestError {
     IngestError(
       .catalog,
-      "The machine “\(machine)” asked to record what no import records, or its clock is a day ahead: "
+      "The machine “\(machine)” asked to record what no import or return records, or its clock is a day ahead: "
         + "\(text.prefix(200))")
   }
 
@@ -46,6 +50,9 @@ struct RemoteImportCheck {
           || seen.assets[duplicate.digest.hex]?.contains { $0.asset == duplicate.asset } == true)
     case .restored(let asset):
       seen.assets.values.joined().contains { $0.asset == asset && $0.isTrashed }
+    case .returned(let back):
+      // Its originals are in a store, out of which nothing is renamed.
+      !machine.isEmpty && isAllowed(back.place) && back.action != .renamed && !back.place.moves
     default: false
     }
   }

@@ -5,7 +5,7 @@ import Originals
 import PipelineModel
 package import Records
 
-/// Records imports of other machines, in the process with the manifest.
+/// Records imports and returns of other machines, in the process with the manifest.
 package struct RemoteImportRecording {
   private let library: IngestLibrary
   private let request: RemoteRequest
@@ -36,7 +36,9 @@ package struct RemoteImportRecording {
     guard try imports.seen.isCurrent(in: library.catalog) else { return .overtaken }
     try check.require(facts)
     try requireHold(facts)
-    try library.requireRoom()
+    // What frees room needs none.
+    if facts.contains(where: { Self.intent(of: $0) != nil }) { try library.requireRoom() }
+    guard try areReturnable(facts) else { return .overtaken }
     guard try areStored(facts) else { return .missing }
     var runs = ReplayedRuns()
     let all = facts.flatMap { fact in Self.intent(of: fact).map { [.intent($0), fact] } ?? [fact] }
@@ -46,13 +48,18 @@ package struct RemoteImportRecording {
         return (runs.record(of: entry).map { [.run($0)] } ?? []) + Replay.changes(entry)
       }
     }
+    let gone = facts.compactMap { if case .returned(let back) = $0 { back.digest } else { nil } }
+    if !gone.isEmpty {
+      library.verified.subtract(gone)
+      try library.removeDiscardedFiles()
+    }
     return .recorded
   }
 
-  /// Refuses what comes from a shared source after another machine has it.
+  /// Refuses what comes from a shared source, or goes there, after another machine has it.
   private func requireHold(_ facts: [ManifestFact]) throws {
     let names = Set(
-      facts.compactMap { Self.intent(of: $0).flatMap { MachinePath.sharedName(of: $0.source) } })
+      facts.compactMap { Self.source(of: $0).flatMap { MachinePath.sharedName(of: $0) } })
     for name in names where try !library.catalog.isHeld(name, by: request.participant) {
       throw IngestError(
         .held, "Another machine takes files from the shared source “\(name)” by now.")
@@ -65,6 +72,30 @@ package struct RemoteImportRecording {
     case .duplicate(let duplicate): duplicate.intent
     default: nil
     }
+  }
+
+  private static func source(of fact: ManifestFact) -> BytePath? {
+    if case .returned(let back) = fact { back.place.source } else { intent(of: fact)?.source }
+  }
+
+  /// Whether each asset that is to go is there, came from where its file is, and is all that has its bytes for a duplicate.
+  private func areReturnable(_ facts: [ManifestFact]) throws -> Bool {
+    for case .returned(let back) in facts {
+      let (id, place) = (back.asset, back.place)
+      guard let asset = try library.reader.asset(id), asset.digest == back.digest,
+        asset.source == place.source, let run = try library.reader.run(ofAsset: id)
+      else { return false }
+      let relations = try library.reader.relations(ofOrigins: run, from: id, through: id)
+      // A machine that had the source may still remove the file.
+      guard
+        try MachinePath.sharedName(of: place.source) == nil
+          || library.catalog.sighting(source: place.source, path: place.path)?.awaitsRemoval != true
+      else { return false }
+      guard relations.letGo[id] == nil,
+        asset.path == place.path || relations.otherPaths[id]?.contains(place.path) == true
+      else { return false }
+    }
+    return true
   }
 
   /// Whether the catalog has all that the facts say.
@@ -85,6 +116,10 @@ package struct RemoteImportRecording {
     case .restored(let asset):
       guard let known = try library.reader.asset(asset) else { return false }
       return known.state != .trashed
+    case .returned(let back):
+      let known = try library.catalog.sighting(source: back.place.source, path: back.place.path)
+      guard known?.state == .returned, known?.identity == back.place.identity else { return false }
+      return try library.reader.asset(back.asset) == nil
     default:
       return false
     }

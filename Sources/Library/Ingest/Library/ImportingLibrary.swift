@@ -66,6 +66,19 @@ package class ImportingLibrary {
   /// - Returns: whether more rows are left to examine.
   func removeImpliedSightings() throws -> Bool { false }
 
+  /// Completes or reverts returns that were interrupted, before files are taken from their sources, or returned there.
+  /// Opening a locked library does that.
+  ///
+  /// - Parameter isReachable: whether a source, as it is recorded, is mounted, and held by this process if it is shared.
+  /// - Throws: `IngestError` of code `store` if nobody can record them now.
+  func endReturns(to isReachable: (BytePath) -> Bool, _ report: any IngestReport) throws {}
+
+  /// Whether it is not known yet if a file was returned, by its path in a source as that is recorded.
+  func isBeingReturned(_ path: BytePath, to source: BytePath) -> Bool { false }
+
+  /// Removes files of renditions whose assets are gone.
+  func removeDiscardedFiles() throws {}
+
   /// Whether the store of originals answers, and imports can be recorded.
   func canUseStore() throws -> Bool {
     do throws(FileError) {
@@ -90,6 +103,9 @@ package class ImportingLibrary {
     try originals.heal(file)
     DamageList.forget([file.digest], in: folder)
   }
+
+  /// Opens the folder with the socket by which other processes ask this one.
+  package func openControlFolder() throws(FileError) -> Descriptor { folder }
 
   /// The folders with the library's own files.
   var folders: [Descriptor] { [folder] }

@@ -228,6 +228,8 @@ package final class IngestLibrary: ImportingLibrary {
   /// What the catalog stores of the manifest's last fact.
   var mark: String? { journal.mark }
 
+  override func removeDiscardedFiles() throws { try DiscardedFiles(library: self).remove() }
+
   override func keepUp(_ report: any IngestReport) throws -> Bool {
     if let warning = copies?.takeWarning() { report.warning(warning) }
     return try renditionUpkeep.step(self, report)

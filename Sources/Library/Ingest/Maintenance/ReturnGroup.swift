@@ -8,7 +8,7 @@ import Records
 
 /// A group of assets of one run that are returned together.
 struct ReturnGroup {
-  let library: IngestLibrary
+  let library: ImportingLibrary
   let run: AssetID
   let report: any IngestReport
   let folders: ReturnFolders
@@ -34,6 +34,7 @@ struct ReturnGroup {
   /// Returns what can be returned, and reports each path.
   ///
   /// - Parameter assets: the newest first.
+  /// - Throws: `OvertakenImport` if others changed what is known of the assets.
   func returnFiles(_ assets: [AssetOrigin], result: inout UndoResult) throws {
     guard let newest = assets.first?.id, let oldest = assets.last?.id else { return }
     let relations = try library.reader.relations(ofOrigins: run, from: oldest, through: newest)
@@ -46,7 +47,7 @@ struct ReturnGroup {
     let intents = inspections.compactMap { pair -> ManifestFact? in
       if case .give(let back, _) = pair.inspection { .returning(back) } else { nil }
     }
-    let position = try library.manifest.append(intents)
+    let position = try library.records.announce(intents)
     var outcomes: [(origin: AssetOrigin, outcome: Outcome)] = []
     for (origin, inspection) in inspections {
       let outcome: Outcome
@@ -56,10 +57,11 @@ struct ReturnGroup {
       case .give(let back, let original): outcome = give(back, from: original)
       case .stopped: continue
       }
-      if case .open = outcome { library.hold(position: position - Int64(intents.count)) }
+      if case .open = outcome { library.records.hold(position: position) }
       outcomes.append((origin, outcome))
     }
     try commit(outcomes.map(\.outcome))
+    try library.records.endReturns(of: Set(outcomes.map(\.origin.id)))
     for (origin, outcome) in outcomes { tell(outcome, of: origin, result: &result) }
   }
 
@@ -78,23 +80,22 @@ struct ReturnGroup {
         continue
       }
     }
-    let position = try library.manifest.append(facts, at: now)
+    let position = try library.records.write(facts, at: now, seen: SeenAssets())
     let first = position - Int64(facts.count) + 1
     let changes = facts.enumerated().compactMap { offset, fact -> CatalogChange? in
       guard case .returned(let back) = fact else { return nil }
       return .returned(back.asset, back.sighting(at: now), sequence: first + Int64(offset))
     }
-    try library.catalog.apply(
-      changes, manifestPosition: library.committed(position), mark: library.mark)
-    try DiscardedFiles(library: library).remove()
+    try library.records.apply(changes, upTo: position)
+    try library.removeDiscardedFiles()
   }
 
   private func tell(_ outcome: Outcome, of origin: AssetOrigin, result: inout UndoResult) {
     var event = FileEvent(
-      path: origin.source.appending(origin.path), outcome: .returned, asset: origin.id)
+      path: folders.path(of: origin.path, in: origin.source), outcome: .returned, asset: origin.id)
     switch outcome {
     case .returned(let back):
-      event.path = back.place.source.appending(back.place.path)
+      event.path = folders.path(of: back.place.path, in: back.place.source)
       result.returned += 1
       if back.action == .left {
         result.left += 1
@@ -119,7 +120,7 @@ struct ReturnGroup {
         if let back = try leftFile(of: origin, at: path) { return .left(back) }
       }
       let (folder, isWhole) = try folders.deepest(of: origin.path, in: origin.source)
-      guard isWhole || origin.source != "/" else {
+      guard try isWhole || !folders.isNamed(in: origin.source) else {
         return .failed(reason: ReturnRefusal.withoutFolder(origin))
       }
       if isWhole, let status = try folder.statusIfThere(of: origin.path.lastComponent) {
@@ -142,6 +143,7 @@ struct ReturnGroup {
     guard let status = try folder.statusIfThere(of: path.lastComponent),
       status.kind == .regular, status.identity.size == origin.size
     else { return nil }
+    try requireStaying(path, in: origin.source)
     let file = try Descriptor.open(
       path.lastComponent, in: folder, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
     let before = try file.status()
@@ -150,7 +152,21 @@ struct ReturnGroup {
     guard before.identity == after.identity,
       try !library.originals.isOriginal(after, origin.digest)
     else { return nil }
+    // Its bytes may soon be nowhere else.
+    try file.sync()
+    try folder.sync()
     return back(of: origin, at: path, identity: after.identity, .left)
+  }
+
+  /// Refuses a file of a shared source that another machine may still remove.
+  private func requireStaying(_ path: BytePath, in source: BytePath) throws {
+    guard MachinePath.sharedName(of: source) != nil,
+      try library.catalog.sighting(source: source, path: path)?.awaitsRemoval == true
+    else { return }
+    throw IngestError(
+      .source,
+      "It was imported, and has still to be removed from the shared source. `pipeline run` does that; then undo the run "
+        + "again.", path: path)
   }
 
   /// Reads the original and decides how to return it.

@@ -1,5 +1,5 @@
 import Catalog
-import Configuration
+package import Configuration
 import Files
 import Manifest
 package import PipelineModel
@@ -21,15 +21,24 @@ package struct UndoResult: Hashable, Sendable {
 ///    with its permissions and time, file and folder durable
 /// 3. *Returned* in the manifest, durable; then one transaction in the catalog
 ///
-/// After a kill between any two steps, `ReturnRecovery` completes or reverts the return.
+/// After a kill between any two steps, `ReturnRecovery` completes or reverts the return. On a machine that joins, files are
+/// always copied, another machine is asked for the last step, and `endReturns` does that after a kill.
 package struct Undo {
-  let library: IngestLibrary
+  let library: ImportingLibrary
+  let sources: LocalSources
   let report: any IngestReport
   /// The number of assets that one flush of the manifest serves.
   private static let groupSize = 64
 
-  package init(library: IngestLibrary, report: any IngestReport) {
+  /// How often others may change what is to be returned, for each group.
+  private static let mostOvertakings = 3
+
+  /// - Parameter sources: the configured ones.
+  package init(
+    library: ImportingLibrary, sources: [SourceConfiguration], report: any IngestReport
+  ) {
     self.library = library
+    self.sources = LocalSources(library.layout, configured: sources)
     self.report = report
   }
 
@@ -37,37 +46,61 @@ package struct Undo {
   package func undo(_ run: AssetID, isStopped: @escaping () -> Bool) throws -> UndoResult {
     var result = UndoResult()
     var last: AssetID?
-    let folders = ReturnFolders { [library] source in
+    var overtakings = 0
+    let folders = ReturnFolders(sources) { [library] source in
       // What is named to `import` is on any disk.
-      if source == "/" { return try Descriptor.openFolder(source) }
+      if source.path == "/" { return try Descriptor.openFolder(source.path) }
+      try library.requireHold(source.shared)
       let mounts = MountGuard(library: library)
-      try mounts.checkTable(source)
-      let opened = try IngestSource(SourceConfiguration(path: source), for: library.layout)
+      try mounts.checkTable(source.path)
+      let opened = try IngestSource(source, for: library.layout)
       try mounts.check(opened)
       return opened.folder
     }
+    try library.endReturns(to: { (try? folders.open($0)) != nil }, report)
     while !isStopped() {
       let page = try library.reader.origins(of: run, before: last, limit: Self.groupSize)
       if page.isEmpty { break }
       // A group has one asset of each content: what happens to a second depends on the first.
       var digests: Set<Digest> = []
       let group = page.prefix { digests.insert($0.digest).inserted }
-      last = group.last?.id
       let work = ReturnGroup(
         library: library, run: run, report: report, folders: folders, isStopped: isStopped)
-      try work.returnFiles(Array(group), result: &result)
+      do {
+        try work.returnFiles(Array(group), result: &result)
+        (last, overtakings) = (group.last?.id, 0)
+      } catch is OvertakenImport {
+        // Files that were put back are found in their places.
+        overtakings += 1
+        guard overtakings <= Self.mostOvertakings else {
+          throw IngestError(
+            .catalog, "Others keep changing what is to be returned. Undo the run again.")
+        }
+      }
     }
     return result
   }
 }
 
-/// Opens the folders that files are returned to.
+/// Opens the folders that files are returned to, by their sources as they are recorded.
 final class ReturnFolders {
-  private let open: (BytePath) throws -> Descriptor
+  private let sources: LocalSources
+  private let openRoot: (SourceConfiguration) throws -> Descriptor
   private var roots: [BytePath: Descriptor] = [:]
 
   /// - Parameter open: opens a source of this machine.
-  init(_ open: @escaping (BytePath) throws -> Descriptor) { self.open = open }
+  init(_ sources: LocalSources, _ open: @escaping (SourceConfiguration) throws -> Descriptor) {
+    self.sources = sources
+    openRoot = open
+  }
+
+  /// The absolute path of a file; that of another machine as it is recorded.
+  func path(of path: BytePath, in source: BytePath) -> BytePath {
+    (sources.path(of: source) ?? source).appending(path)
+  }
+
+  /// Whether a file was named to `import`, so that no missing folder is made for it.
+  func isNamed(in source: BytePath) throws -> Bool { try sources.source(source).path == "/" }
 
   /// Opens a path's folder as deep as it exists; creates nothing.
   ///
@@ -75,7 +108,7 @@ final class ReturnFolders {
   func deepest(
     of path: BytePath, in source: BytePath
   ) throws -> (folder: Descriptor, isWhole: Bool) {
-    var folder = try root(source)
+    var folder = try open(source)
     for part in path.components.dropLast() {
       let inner = try ifThere { () throws(FileError) in
         try Descriptor.openFolder(part, in: folder, followsLinks: false)
@@ -99,7 +132,7 @@ final class ReturnFolders {
 
   /// Opens a path's folder, creating what is missing below its source.
   func folder(of path: BytePath, in source: BytePath) throws -> Descriptor {
-    var folder = try root(source)
+    var folder = try open(source)
     for part in path.components.dropLast() {
       if try folder.makeFolder(part, mode: 0o777) { try folder.sync() }
       folder = try Descriptor.openFolder(part, in: folder, followsLinks: false)
@@ -108,15 +141,9 @@ final class ReturnFolders {
   }
 
   /// Opens a source, which must exist, and be mounted if it was before.
-  private func root(_ source: BytePath) throws -> Descriptor {
-    if let open = roots[source] { return open }
-    if let place = MachinePath.place(of: source) {
-      throw IngestError(
-        .source,
-        "It came from \(place), whose folders are not here. `pipeline get ID -o FILE` writes a copy.",
-        path: source)
-    }
-    let opened = try open(source)
+  func open(_ source: BytePath) throws -> Descriptor {
+    if let root = roots[source] { return root }
+    let opened = try openRoot(sources.source(source))
     roots[source] = opened
     return opened
   }

@@ -1,4 +1,5 @@
 package import Catalog
+package import Configuration
 package import Files
 package import PipelineModel
 package import Records
@@ -29,22 +30,28 @@ package struct UndoPreview {
   private let folders: ReturnFolders
   private static let pageSize = 256
 
-  /// - Parameter mounts: where disks should be mounted, and are.
-  package init(_ reader: CatalogReader, mounts: MountTable = MountTable()) {
+  /// - Parameters:
+  ///   - sources: the configured ones.
+  ///   - mounts: where disks should be mounted, and are.
+  package init(
+    _ reader: CatalogReader, of layout: LibraryLayout, sources: [SourceConfiguration],
+    mounts: MountTable = MountTable()
+  ) {
     self.reader = reader
     // What is missing is looked for once, and not for each file.
     var failures: [BytePath: any Error] = [:]
-    folders = ReturnFolders { source in
-      if let failure = failures[source] { throw failure }
+    folders = ReturnFolders(LocalSources(layout, configured: sources)) { source in
+      let path = source.path
+      if let failure = failures[path] { throw failure }
       do {
-        if source != "/" {
-          try MountGuard.checkTable(source, mounts)
+        if path != "/" {
+          try MountGuard.checkTable(path, mounts)
           _ = try MountGuard.mountPoint(
-            of: source, remembered: reader.setting(MountGuard.key(source)))
+            of: path, remembered: reader.setting(MountGuard.key(layout.recorded(path))))
         }
-        return try Descriptor.openFolder(source)
+        return try Descriptor.openFolder(path)
       } catch {
-        failures[source] = error
+        failures[path] = error
         throw error
       }
     }
@@ -74,7 +81,7 @@ package struct UndoPreview {
         }
       }
       let (folder, isWhole) = try folders.deepest(of: origin.path, in: origin.source)
-      guard isWhole || origin.source != "/" else {
+      guard try isWhole || !folders.isNamed(in: origin.source) else {
         return refusal(of: origin, ReturnRefusal.withoutFolder(origin))
       }
       let status = isWhole ? try folder.statusIfThere(of: origin.path.lastComponent) : nil
@@ -83,7 +90,7 @@ package struct UndoPreview {
       guard status == nil, !relations.followed.contains(origin.id) else {
         return refusal(of: origin, ReturnRefusal.taken(origin))
       }
-      return Step(origin, at: origin.path, .return)
+      return step(origin, at: origin.path, .return)
     } catch {
       return refusal(of: origin, "\(error)")
     }
@@ -95,23 +102,20 @@ package struct UndoPreview {
   }
 
   private func leaving(_ origin: AssetOrigin, at path: BytePath) -> Step {
-    Step(
+    step(
       origin, at: path, .leave,
       "A file of this size is there; if its bytes are the same, nothing is written.")
   }
 
   private func refusal(of origin: AssetOrigin, _ reason: String) -> Step {
-    Step(origin, at: origin.path, .refuse, reason)
+    step(origin, at: origin.path, .refuse, reason)
   }
-}
 
-extension UndoPreview.Step {
-  fileprivate init(
-    _ origin: AssetOrigin, at path: BytePath, _ action: UndoPreview.Action, _ reason: String? = nil
-  ) {
-    self.origin = origin
-    self.action = action
-    self.reason = reason
-    place = origin.source.appending(path)
+  private func step(
+    _ origin: AssetOrigin, at path: BytePath, _ action: Action, _ reason: String? = nil
+  ) -> Step {
+    Step(
+      origin: origin, place: folders.path(of: path, in: origin.source), action: action,
+      reason: reason)
   }
 }

@@ -71,7 +71,8 @@ struct Recovery {
   }
 
   private func end(_ returns: [InterruptedReturn], stop: inout (any Error)?) -> [ManifestFact] {
-    let recovery = ReturnRecovery(library: library, report: report)
+    let recovery = ReturnRecovery(
+      library: library, sources: LocalSources(library.layout, configured: []), report: report)
     var ended: [ManifestFact] = []
     for open in returns {
       do {

@@ -9,7 +9,8 @@ import PipelineModel
 /// An original still in the store is still the library's; one that is not was renamed to its place,
 /// and only the remaining steps are done there.
 struct ReturnRecovery {
-  let library: IngestLibrary
+  let library: ImportingLibrary
+  let sources: LocalSources
   let report: any IngestReport
 
   /// Finds out how far a return came, and ends it.
@@ -58,7 +59,7 @@ struct ReturnRecovery {
     _ back: ManifestFact.Return
   ) throws(FileError) -> (folder: Descriptor, file: Descriptor)? {
     do throws(FileError) {
-      let folder = try Descriptor.openFolder(back.place.source).openParent(of: back.place.path)
+      guard let folder = try parent(of: back) else { return nil }
       let file = try Descriptor.open(
         back.place.path.lastComponent, in: folder, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
       return try file.status().kind == .regular ? (folder, file) : nil
@@ -67,10 +68,15 @@ struct ReturnRecovery {
     }
   }
 
+  /// Opens the folder of the file's place; `nil` if its source is none of this machine any more.
+  private func parent(of back: ManifestFact.Return) throws(FileError) -> Descriptor? {
+    guard let source = sources.path(of: back.place.source) else { return nil }
+    return try Descriptor.openFolder(source).openParent(of: back.place.path)
+  }
+
   private func removeTemporary(of back: ManifestFact.Return) throws(FileError) {
     do throws(FileError) {
-      let folder = try Descriptor.openFolder(back.place.source).openParent(of: back.place.path)
-      try folder.remove(ReturnedFile.temporaryName(of: back.place.taking))
+      try parent(of: back)?.remove(ReturnedFile.temporaryName(of: back.place.taking))
     } catch let error where [.notFound, .link].contains(error.code) {
       return
     }

@@ -50,12 +50,17 @@ struct RequestHandler {
     if case .importPaths(let paths) = request {
       return try importPaths(paths, report: report, isStopped: isStopped)
     }
+    if case .undo(let run) = request {
+      let undo = Undo(
+        library: session.library, sources: session.setup.configuration.sources, report: report)
+      return RequestResult(try undo.undo(run, isStopped: isStopped))
+    }
     guard let library = session.own else {
       return try RemoteLibrary(catalog: session.library.catalog, isStopped: isStopped).ask(request)
     }
     let trash = Trash(library: library, report: report)
     switch request {
-    case .importPaths: return RequestResult(members: [:])
+    case .importPaths, .undo: return RequestResult(members: [:])
     case .record(let imports):
       guard let other else { throw library.lockedError }
       let outcome = try RemoteImportRecording(library, for: other).record(imports)
@@ -80,9 +85,6 @@ struct RequestHandler {
     case .emptyTrash(let time):
       return RequestResult(
         try trash.empty(before: Timestamp(microseconds: time ?? .max), isStopped: isStopped))
-    case .undo(let run):
-      return RequestResult(
-        try Undo(library: library, report: report).undo(run, isStopped: isStopped))
     case .gc:
       return RequestResult(
         try GarbageCollection(library: library, report: report).run(isStopped: isStopped))

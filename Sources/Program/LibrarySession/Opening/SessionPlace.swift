@@ -2,6 +2,7 @@ import Catalog
 import Configuration
 import Engine
 import Files
+import Glibc
 import Ingest
 package import LibraryControl
 package import PipelineModel
@@ -28,6 +29,14 @@ package enum SessionPlace {
     switch self {
     case .locked(let locked): .locked(try locked.reloaded())
     case .joined(let place): .joined(try place.reloaded())
+    }
+  }
+
+  /// The same for a process that has worked there and comes back: an undo may have its place for a while.
+  var again: SessionPlace {
+    switch self {
+    case .locked: self
+    case .joined(let place): .joined(place.again)
     }
   }
 
@@ -58,19 +67,58 @@ package struct JoinedPlace {
   }
 
   private init(_ search: ConfigurationSearch, _ setup: LibrarySetup, _ wait: TimeSpan?) throws {
-    self.search = search
-    self.wait = wait
-    self.setup = setup
     try setup.requireForJoining()
-    plan = try setup.planBeside()
+    self.init(search: search, setup: setup, plan: try setup.planBeside(), wait: wait)
   }
 
-  /// Has the process with the library's lock perform a request.
+  private init(search: ConfigurationSearch, setup: LibrarySetup, plan: StagePlan, wait: TimeSpan?) {
+    self.search = search
+    self.setup = setup
+    self.plan = plan
+    self.wait = wait
+  }
+
+  /// Opens the library, and takes the locks of this machine that `wait` asks for.
+  func open(_ report: RunReport, _ signals: SignalHandler) throws -> JoinedLibrary {
+    let place = setup.layout.catalogPlace
+    let id = try Catalog.requireLibraryID(of: place)
+    let catalog = try Catalog.openBeside(place, libraryID: id)
+    let isStopped: @Sendable () -> Bool = {
+      Heartbeat.shared.beat()
+      return signals.isStopRequested
+    }
+    do {
+      let workplace = try Workplace(
+        setup.layout, library: id, mayClaim: catalog.newestAssetID() == nil
+      ) { signals.isStopRequested }
+      try workplace.requireJoined()
+      let lock = try wait.map {
+        try workplace.lockForTaking(wait: $0.duration, isStopped: isStopped)
+      }
+      try workplace.requireStore(of: catalog)
+      if let absence = try workplace.requireOriginals(of: catalog) { report.warning(absence) }
+      let remote = RemoteLibrary(catalog: catalog, isStopped: isStopped)
+      let library = try JoinedLibrary(
+        workplace, lock: lock, layout: setup.layout, sources: setup.configuration.sources,
+        catalog: catalog, reserve: setup.reserve(), report: report,
+        isStopped: isStopped
+      ) { try remote.record($0) }
+      try library.holdName(wait: wait?.duration ?? .zero)
+      return library
+    } catch {
+      // Why it could not be used is what counts.
+      try? catalog.close()
+      throw error
+    }
+  }
+
+  /// Has the process with the library's lock perform a request, or returns files of this machine.
   ///
   /// - Throws: `IngestError` of code `notALibrary` if it has to be made there.
   package func perform(
-    _ request: LibraryRequest, signals: SignalHandler = .shared
+    _ request: LibraryRequest, output: any SessionOutput, signals: SignalHandler = .shared
   ) throws -> RequestResult {
+    if case .undo(let run) = request { return try undo(run, RunReport(output), signals) }
     guard request.isForOtherMachines else {
       throw IngestError(
         .notALibrary,
@@ -84,6 +132,51 @@ package struct JoinedPlace {
     defer { try? catalog.close() }
     return try RemoteLibrary(catalog: catalog) { signals.isStopRequested }.ask(request)
   }
+
+  /// For how long another process may take files without listening.
+  private static let patience = Duration.seconds(2)
+
+  /// Returns files here, or has the process of this machine that takes files return them.
+  private func undo(
+    _ run: AssetID, _ report: RunReport, _ signals: SignalHandler
+  ) throws -> RequestResult {
+    let deadline = ContinuousClock.now + max(wait?.duration ?? .zero, Self.patience)
+    let own = try JoinedPlace(search, setup, TimeSpan(milliseconds: 0))
+    while true {
+      do {
+        return try own.undoHere(run, report, signals)
+      } catch let error as IngestError where error.code == .locked {
+        let client = try ControlClient(joined: setup.layout.root)
+        if let result = try client?.ask(.undo(run: run), report: report) { return result }
+        guard ContinuousClock.now < deadline, !signals.isStopRequested else { throw error }
+        usleep(200_000)
+      }
+    }
+  }
+
+  private func undoHere(
+    _ run: AssetID, _ report: RunReport, _ signals: SignalHandler
+  ) throws -> RequestResult {
+    let library = try open(report, signals)
+    do {
+      let undo = Undo(library: library, sources: setup.configuration.sources, report: report)
+      let result = try undo.undo(run) { signals.isStopRequested }
+      try library.close()
+      return RequestResult(result)
+    } catch {
+      // Why nothing more was returned is what counts.
+      try? library.close()
+      throw error
+    }
+  }
+
+  fileprivate var again: JoinedPlace {
+    let wait = TimeSpan(milliseconds: max(wait?.milliseconds ?? 0, Self.longestUndo))
+    return JoinedPlace(search: search, setup: setup, plan: plan, wait: wait)
+  }
+
+  /// For how many milliseconds an undo may keep a watch from its place.
+  private static let longestUndo = 600_000
 
   /// The same with the configuration as it is now.
   func reloaded() throws -> JoinedPlace {

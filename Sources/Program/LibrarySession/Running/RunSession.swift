@@ -105,7 +105,7 @@ package struct RunSession {
     library.run = run
     let mark = try library.catalog.attemptMark()
     try library.catalog.beginRun(RunRecord(id: run, verb: verb, startedAt: .now))
-    let control = try ControlSocket(in: session.library.folder) {}
+    let control = try ControlSocket(in: session.library.openControlFolder()) {}
     defer { control.close() }
     let handler = RequestHandler(session)
     let backlog = try library.catalog.backlog().values.reduce(0) { sum, states in

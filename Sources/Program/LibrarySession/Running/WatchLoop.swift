@@ -45,7 +45,8 @@ package struct WatchLoop {
       var isRunning = false
       do {
         let session = try WatchSession(
-          next, output: output, signals: signals, service: service, wakeup: wakeup)
+          hasBegun ? next.again : next, output: output, signals: signals, service: service,
+          wakeup: wakeup)
         (hasBegun, isRunning) = (true, true)
         let start = ContinuousClock.now
         defer { absence.end(ofSessionSince: start) }

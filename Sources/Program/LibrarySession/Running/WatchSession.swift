@@ -53,7 +53,7 @@ final class WatchSession {
     let (signals, wakeup) = (signals, wakeup)
     let control: ControlSocket
     do {
-      control = try ControlSocket(in: session.library.folder) { wakeup.wake() }
+      control = try ControlSocket(in: session.library.openControlFolder()) { wakeup.wake() }
     } catch {
       // The next session opens it again.
       try? session.library.catalog.close()

@@ -69,29 +69,10 @@ struct WorkingSession {
     plan = place.plan
     report = RunReport(output)
     requests = nil
-    let catalogPlace = setup.layout.catalogPlace
-    let id = try Catalog.requireLibraryID(of: catalogPlace)
-    let catalog = try Catalog.openBeside(catalogPlace, libraryID: id)
+    let joined = try place.open(report, signals)
+    let (catalog, workplace) = (joined.catalog, joined.workplace)
+    library = joined
     do {
-      let workplace = try Workplace(
-        setup.layout, library: id, mayClaim: catalog.newestAssetID() == nil
-      ) { signals.isStopRequested }
-      try workplace.requireJoined()
-      let lock = try place.wait.map {
-        try workplace.lockForTaking(wait: $0.duration) { signals.isStopRequested }
-      }
-      try workplace.requireStore(of: catalog)
-      if let absence = try workplace.requireOriginals(of: catalog) { report.warning(absence) }
-      let remote = RemoteLibrary(catalog: catalog) {
-        Heartbeat.shared.beat()
-        return signals.isStopRequested
-      }
-      let joined = try JoinedLibrary(
-        workplace, lock: lock, layout: setup.layout, catalog: catalog,
-        reserve: setup.reserve(), report: report, isStopped: { signals.isStopRequested }
-      ) { try remote.record($0) }
-      try joined.holdName(wait: place.wait?.duration ?? .zero)
-      library = joined
       let stages = OwnStages(plan, catalog: catalog, workplace: workplace, report: report)
       self.stages = stages
       engine = try setup.makeEngine(

@@ -48,9 +48,9 @@ struct Context {
 
   /// Performs a request here, or has the process that holds the library perform it.
   func perform(_ request: LibraryRequest) throws -> RequestResult {
-    if let place = try JoinedPlace(search) {
+    if let place = try JoinedPlace(search, wait: wait()) {
       SignalHandler.shared.listen()
-      return try place.perform(request)
+      return try place.perform(request, output: SessionPrinter(console))
     }
     let library = try ConfiguredLibrary(search, makesLibrary: false)
     return try LibraryAccess(library, wait: wait().duration)

@@ -1,4 +1,5 @@
 import Catalog
+import Configuration
 import Ingest
 import LibraryControl
 import LibrarySession
@@ -26,8 +27,12 @@ enum UndoVerb: Verb {
     let reading = try ReadingSession(context.search)
     // The last run counts with all that it took also if it was killed.
     if !isDryRun, context.arguments.operands.isEmpty { try context.recover() }
-    guard let run = try run(context.arguments.operands.first, in: reading.catalog) else {
-      return nothing("No run has imported anything yet.", nil, context)
+    guard let run = try run(context.arguments.operands.first, in: reading) else {
+      let isJoined = reading.setup.layout.machine != nil
+      return nothing(
+        isJoined
+          ? "No run is known in which this machine imported anything; name the run to undo."
+          : "No run has imported anything yet.", nil, context)
     }
     let count = try reading.catalog.assetCount(of: run)
     guard count > 0 else { return try nothingLeft(of: run, reading.catalog, context) }
@@ -47,8 +52,14 @@ enum UndoVerb: Verb {
   }
 
   /// The run to undo; `nil` if none is named and none has imported anything.
-  private static func run(_ text: BytePath?, in catalog: CatalogReader) throws -> AssetID? {
-    guard let text else { return try catalog.lastImportingRun() }
+  private static func run(_ text: BytePath?, in reading: ReadingSession) throws -> AssetID? {
+    let catalog = reading.catalog
+    guard let text else {
+      guard let machine = reading.setup.layout.machine else {
+        return try catalog.lastImportingRun()
+      }
+      return try catalog.setting(JoinedLibrary.lastRun(of: machine)).flatMap { AssetID($0) }
+    }
     let matches = try catalog.runIDs(matching: text.description)
     guard let run = matches.first else {
       throw UsageError("No run has an ID that begins or ends with “\(text)”.", verb: name)
@@ -112,10 +123,12 @@ enum UndoVerb: Verb {
   private static func preview(
     _ run: AssetID, _ reading: ReadingSession, _ console: Console
   ) throws -> ExitCode {
-    // On a machine without the library's own folder, nothing is returned.
-    _ = try LibraryFolder.open(reading.setup.layout)
+    let (layout, configuration) = (reading.setup.layout, reading.setup.configuration)
+    // On a machine that only works, nothing is returned.
+    if layout.machine == nil { _ = try LibraryFolder.open(layout) }
     var counts: [UndoPreview.Action: Int] = [:]
-    try UndoPreview(reading.catalog).forEachStep(of: run) { step in
+    let preview = UndoPreview(reading.catalog, of: layout, sources: configuration.sources)
+    try preview.forEachStep(of: run) { step in
       counts[step.action, default: 0] += 1
       console.planned(
         step.action.rawValue, step.place, bytes: step.origin.size, reason: step.reason,
