@@ -579,6 +579,9 @@ struct ParticipantTests: ParticipantSuite {
       else { return }
       proxy.stall(afterBytes: 1 << 20)
       Thread.detachNewThread {
+        // Who wants a turn ends what stands still, and not what is slow.
+        let end = ContinuousClock.now + .seconds(60)
+        while proxy.withheldCount == 0, ContinuousClock.now < end { usleep(10_000) }
         try? catalog.set("a", to: "b")
         isSet.withLock { $0 = true }
         proxy.goOn()
