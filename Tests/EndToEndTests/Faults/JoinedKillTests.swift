@@ -32,13 +32,8 @@ struct JoinedKillTests {
     for place in places {
       try bench.put()
       let outcome = try bench.run(["run", "--config", "second.json"], strike, at: place)
-      if strike.isFailure {
-        #expect([0, 1, 3].contains(outcome.exitCode), "\(title) at \(place): \(outcome)")
-      } else {
-        #expect(
-          outcome.signal == SIGKILL || outcome.exitCode == 0, "\(title) at \(place): \(outcome)")
-        if outcome.signal == SIGKILL { struck += 1 }
-      }
+      expectEnd(outcome, strike, "\(title) at \(place)")
+      if outcome.signal == SIGKILL { struck += 1 }
       let next = try bench.workspace.run("run", "--config", "second.json")
       #expect([0, 3].contains(next.exitCode), "after \(title) at \(place): \(next)")
       // Without a delay, as for a disk that has room again.
@@ -50,6 +45,17 @@ struct JoinedKillTests {
     FaultSelection.progress("\(title): \(struck) kills at \(places.count) of \(calls) calls")
     try bench.end(watch)
     try bench.expectSound()
+  }
+
+  /// Expects that a struck process was killed, or ended as it should.
+  private func expectEnd(
+    _ outcome: BuiltProgramOutcome, _ strike: PreloadShim.Strike, _ comment: Comment
+  ) {
+    if strike.isFailure {
+      #expect([0, 1, 3].contains(outcome.exitCode), "\(comment): \(outcome)")
+    } else {
+      #expect(outcome.signal == SIGKILL || outcome.exitCode == 0, "\(comment): \(outcome)")
+    }
   }
 
   @Test(
@@ -68,13 +74,8 @@ struct JoinedKillTests {
     for (number, place) in places.enumerated() {
       try bench.putForReturn()
       let outcome = try bench.run(words, strike, at: place)
-      if strike.isFailure {
-        #expect([0, 1, 3].contains(outcome.exitCode), "\(title) at \(place): \(outcome)")
-      } else {
-        #expect(
-          outcome.signal == SIGKILL || outcome.exitCode == 0, "\(title) at \(place): \(outcome)")
-        if outcome.signal == SIGKILL { struck += 1 }
-      }
+      expectEnd(outcome, strike, "\(title) at \(place)")
+      if outcome.signal == SIGKILL { struck += 1 }
       // What is back and not recorded is taken once more, or found by the next undo.
       if number.isMultiple(of: 2) { try bench.joined.run() }
       let next = try bench.workspace.program.run(words)

@@ -78,7 +78,8 @@ package struct RemoteImportRecording {
     if case .returned(let back) = fact { back.place.source } else { intent(of: fact)?.source }
   }
 
-  /// Whether each asset that is to go is there, came from where its file is, and is all that has its bytes for a duplicate.
+  /// Whether each asset that is to go is there and came from where its file is, no other run gave up a file for its bytes,
+  /// and no machine may still remove the file.
   private func areReturnable(_ facts: [ManifestFact]) throws -> Bool {
     for case .returned(let back) in facts {
       let (id, place) = (back.asset, back.place)
@@ -86,7 +87,7 @@ package struct RemoteImportRecording {
         asset.source == place.source, let run = try library.reader.run(ofAsset: id)
       else { return false }
       let relations = try library.reader.relations(ofOrigins: run, from: id, through: id)
-      // A machine that had the source may still remove the file.
+      // A machine that had a shared source before may be about to remove it.
       guard
         try MachinePath.sharedName(of: place.source) == nil
           || library.catalog.sighting(source: place.source, path: place.path)?.awaitsRemoval != true

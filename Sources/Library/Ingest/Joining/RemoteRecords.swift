@@ -1,5 +1,4 @@
 import Catalog
-import Configuration
 import Glibc
 import Manifest
 import PipelineModel

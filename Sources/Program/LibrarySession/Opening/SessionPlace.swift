@@ -141,7 +141,7 @@ package struct JoinedPlace {
     _ run: AssetID, _ report: RunReport, _ signals: SignalHandler
   ) throws -> RequestResult {
     let deadline = ContinuousClock.now + max(wait?.duration ?? .zero, Self.patience)
-    let own = try JoinedPlace(search, setup, TimeSpan(milliseconds: 0))
+    let own = waiting(milliseconds: 0)
     while true {
       do {
         return try own.undoHere(run, report, signals)
@@ -171,8 +171,13 @@ package struct JoinedPlace {
   }
 
   fileprivate var again: JoinedPlace {
-    let wait = TimeSpan(milliseconds: max(wait?.milliseconds ?? 0, Self.longestUndo))
-    return JoinedPlace(search: search, setup: setup, plan: plan, wait: wait)
+    waiting(milliseconds: max(wait?.milliseconds ?? 0, Self.longestUndo))
+  }
+
+  /// The same with another wait for the process that takes files.
+  private func waiting(milliseconds: Int) -> JoinedPlace {
+    JoinedPlace(
+      search: search, setup: setup, plan: plan, wait: TimeSpan(milliseconds: milliseconds))
   }
 
   /// For how many milliseconds an undo may keep a watch from its place.
