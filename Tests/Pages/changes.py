@@ -42,19 +42,29 @@ def up_to_date(page):
     """Waits until no stage has work left and the page shows what came of it: a picture is counted as soon
     as it is imported, but its shape, and with it its row, is known only once it has been identified."""
     deadline = time.monotonic() + 30
-    while True:
-        stages = api("api/v1/status")["jobs"]
-        left = sum(jobs[state] for jobs in stages.values() for state in ("ready", "running", "waiting"))
-        if left == 0:
-            break
-        assert time.monotonic() < deadline, f"there is work left: {stages}"
+    while left := work_left():
+        assert time.monotonic() < deadline, f"there is work left: {left}"
         time.sleep(0.05)
-    page.wait_for_function("""async () => {
+    # Playwright's own wait takes the promise of an answer for an answer.
+    while not shows_last_revision(page):
+        assert time.monotonic() < deadline, "the page does not show the last revision"
+        time.sleep(0.05)
+    settled(page)
+
+
+def work_left():
+    stages = api("api/v1/status")["jobs"]
+    return {
+        stage: jobs for stage, jobs in stages.items() if jobs["ready"] + jobs["running"] + jobs["waiting"]
+    }
+
+
+def shows_last_revision(page):
+    return page.evaluate("""async () => {
         const grid = await import(new URL("grid.js", document.querySelector("script[type=module]").src));
         const { revision } = await (await fetch("api/v1/grid")).json();
         return grid.revision === revision;
     }""")
-    settled(page)
 
 
 @test
@@ -79,7 +89,8 @@ def b8_a_new_asset_appears_without_a_jump(browser):
         assert before and not gone, f"{len(gone)} of {len(before)} moved"
     # Rows that a later change keeps as they are would differ from those of a new page.
     up_to_date(page)
-    assert page.locator(".more").inner_text() == "2 new ↑"
+    text = page.locator(".more").inner_text()
+    assert text == "2 new ↑", text
     page.locator(".more").click()
     page.wait_for_function("() => document.querySelector('.box').scrollTop === 0")
     assert page.locator(".more").is_hidden()

@@ -24,33 +24,37 @@ struct IncomingChangeTests {
     }
   }
 
-  /// Brings the group into `incoming/`, and disturbs its first file when a question is asked.
+  private enum Moment {
+    /// While the first file is read: after it was renamed, and before it is looked at again.
+    case whileRead
+    case behindReading
+  }
+
+  /// Brings the group into `incoming/`, and disturbs its first file at a moment.
   ///
-  /// - Parameters:
-  ///   - question: which of the questions whether to stop: there is one for each file while it is
-  ///     read, one when all have been, and no other.
-  ///   - stops: whether the last question is answered by yes.
+  /// - Parameter stops: whether the program is to end once all files have been read.
   /// - Returns: how each of them ended, in the order of the group.
-  private func transfer(disturbingAt question: Int, stops: Bool) throws -> [StepResult<
+  private func transfer(disturbedAt moment: Moment, stops: Bool) throws -> [StepResult<
     IncomingFile
   >] {
     let path = "\(fixture.layout.incoming.appending(attempts[0].incoming.itself))"
-    let questions = Mutex(0)
+    // There is one question whether to stop for each file while it is read, one when all have been,
+    // and no other. Several files are read at once, so another one may ask first.
+    let state = Mutex((questions: 0, isDisturbed: false))
     let count = attempts.count
     let transfer = try fixture.transfer(flushesTogether: true) {
-      let asked = questions.withLock { questions in
-        questions += 1
-        return questions
+      state.withLock { state in
+        state.questions += 1
+        if !state.isDisturbed, moment == .whileRead || state.questions > count {
+          // A writer who found it there, and waits for the lease.
+          state.isDisturbed = chmod(path, 0o640) == 0
+          if state.isDisturbed { _ = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC) }
+        }
+        return stops && state.questions > count
       }
-      if asked == question {
-        // A writer who found it there, and waits for the lease.
-        chmod(path, 0o640)
-        _ = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC)
-      }
-      return stops && asked > count
     }
     let steps = transfer.run(attempts).map(\.1)
-    #expect(questions.withLock { $0 } == count + 1)
+    #expect(state.withLock { $0.questions == count + 1 && $0.isDisturbed })
     return steps
   }
 
@@ -67,7 +71,7 @@ struct IncomingChangeTests {
   @Test("One that was written to while it was read goes back before the others are flushed")
   func changedWhileRead() throws {
     // The program is to end before the flush, so nobody looks at the file again.
-    let steps = try transfer(disturbingAt: 1, stops: true)
+    let steps = try transfer(disturbedAt: .whileRead, stops: true)
     try expectGivenBack(steps[0])
     for step in steps.dropFirst() {
       guard case .ended(.settling, let reason) = step else {
@@ -81,7 +85,7 @@ struct IncomingChangeTests {
 
   @Test("One that is written to after it was read goes back, and the others are taken")
   func changedBehindReading() throws {
-    let steps = try transfer(disturbingAt: attempts.count + 1, stops: false)
+    let steps = try transfer(disturbedAt: .behindReading, stops: false)
     try expectGivenBack(steps[0])
     for step in steps.dropFirst() {
       guard case .next(let received) = step else {
