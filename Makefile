@@ -180,6 +180,7 @@ bench-bucket: packages build ## Measure originals in a bucket of a real S3 serve
 	@Benchmarks/bucket '$(RELEASE)'
 
 # Needs 3 GB, and half an hour; PIPELINE_ROUNDS sets how often each is measured with the database.
+# Work without a server is compared with the release build in the folder that PIPELINE_BEFORE names.
 bench-cluster: packages build ## Measure several processes on one catalog in PostgreSQL, beside pgbench and SQLite, and buckets beside curl
 	@Packaging/require-packages postgresql libvips-tools python3 curl radosgw ceph-mon ceph-osd ceph-common
 	@status=0; Benchmarks/cluster '$(RELEASE)' || status=$$?; Benchmarks/bucket '$(RELEASE)' || status=$$?; exit $$status

@@ -240,6 +240,36 @@ struct BucketTests {
     try expectNothingNoted()
   }
 
+  @Test("Where a listing fails, gc and verify say so, and remove and note nothing")
+  func failingListing() throws {
+    let fault = Mutex(FaultProxy.Fault.none)
+    let proxy = try FaultProxy(to: try ObjectServer.shared.get().port) { request in
+      request.target.contains("list-type") ? fault.withLock { $0 } : .none
+    }
+    defer { proxy.end() }
+    let workspace = try Workspace(bucket: TestBucket(through: proxy.endpoint))
+    let bucket = try #require(workspace.bucket)
+    try put(3, in: workspace)
+    try workspace.json("run")
+    // Something that gc would remove.
+    try workspace.json("rm", BytePath(try #require(try workspace.assets().first?["id"]?.string)))
+    try workspace.json("trash", "empty", "--yes")
+    let before = try bucket.objects()
+    for spoiled in [FaultProxy.Fault.status(503), .answer(.init(200, body: ""))] {
+      fault.withLock { $0 = spoiled }
+      let gc = try workspace.program.run(["gc"], within: 120)
+      #expect(gc.errors.contains("Originals are kept"), "\(gc.errors)")
+      let verify = try workspace.program.run(["verify"], within: 120)
+      #expect(verify.exitCode == 1, "\(verify.errors)")
+      #expect(!workspace.exists("library/damage.json"))
+      #expect(try bucket.objects() == before)
+    }
+    fault.withLock { $0 = .none }
+    try workspace.json("gc")
+    #expect(try bucket.files(below: "originals").count == 2)
+    #expect(try workspace.json("verify").summary["problems"] == 0)
+  }
+
   @Test("A bucket that is mistyped or in use makes no library, and can be corrected")
   func mistyped() throws {
     let workspace = try Workspace(bucket: TestBucket())

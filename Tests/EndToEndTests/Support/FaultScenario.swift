@@ -107,13 +107,17 @@ enum FaultSelection {
   /// Whether each fault is injected everywhere, and not at a selection of places.
   static let isFull = ProcessInfo.processInfo.environment["PIPELINE_FAULTS"] == "1"
 
+  /// How many times as many places a selection has as usual.
+  private static let factor =
+    ProcessInfo.processInfo.environment["PIPELINE_STRIKES"].flatMap { Int($0) } ?? 1
+
   /// A selection of places, another one in each run, or all of them.
   ///
   /// - Parameter purpose: what they are for; each purpose has a selection of its own.
   static func places(_ all: [Int], selecting count: Int, for purpose: String) -> [Int] {
     if isFull { return all }
     var random = SeededRandom(for: purpose)
-    return all.shuffled(using: &random).prefix(count).sorted()
+    return all.shuffled(using: &random).prefix(count * factor).sorted()
   }
 
   /// Works through places, where there are many two at a time, and tells how far it is.
