@@ -134,7 +134,7 @@ uninstall: ## Remove what `make install` put there, and nothing else
 faults: packages test-packages toolchain ## Inject every fault in full, and print a line for each
 	@umask 022; Tests/faults '$(SWIFT)'
 
-# PIPELINE_ROUNDS and PIPELINE_FILES set how often and how much Tests/cluster disturbs. The packages postgresql-15 and pgbouncer start servers.
+# PIPELINE_ROUNDS and PIPELINE_FILES set how often and how much Tests/cluster disturbs, PIPELINE_STRIKES how often other tests do. The packages postgresql-15 and pgbouncer start servers.
 faults-cluster: packages test-packages toolchain ## Kill processes of one library in PostgreSQL and a bucket, print a line for each fault, and test the program with both
 	@Packaging/require-packages postgresql-15 pgbouncer
 	@umask 022; Tests/faults '$(SWIFT)' cluster
@@ -180,7 +180,7 @@ bench-bucket: packages build ## Measure originals in a bucket of a real S3 serve
 	@Benchmarks/bucket '$(RELEASE)'
 
 # Needs 3 GB, and half an hour; PIPELINE_ROUNDS sets how often each is measured with the database.
-# Work without a server is compared with the release build in the folder that PIPELINE_BEFORE names.
+# Work without a server is compared with the release build in the folder that PIPELINE_BEFORE names, or left out.
 bench-cluster: packages build ## Measure several processes on one catalog in PostgreSQL, beside pgbench and SQLite, and buckets beside curl
 	@Packaging/require-packages postgresql libvips-tools python3 curl radosgw ceph-mon ceph-osd ceph-common
 	@status=0; Benchmarks/cluster '$(RELEASE)' || status=$$?; Benchmarks/bucket '$(RELEASE)' || status=$$?; exit $$status

@@ -242,9 +242,12 @@ struct BucketTests {
 
   @Test("Where a listing fails, gc and verify say so, and remove and note nothing")
   func failingListing() throws {
-    let fault = Mutex(FaultProxy.Fault.none)
+    let fault = Mutex((of: "list-type", fault: FaultProxy.Fault.none))
     let proxy = try FaultProxy(to: try ObjectServer.shared.get().port) { request in
-      request.target.contains("list-type") ? fault.withLock { $0 } : .none
+      fault.withLock { spoiled in
+        request.target.contains("list-type") && request.target.contains(spoiled.of)
+          ? spoiled.fault : .none
+      }
     }
     defer { proxy.end() }
     let workspace = try Workspace(bucket: TestBucket(through: proxy.endpoint))
@@ -256,15 +259,20 @@ struct BucketTests {
     try workspace.json("trash", "empty", "--yes")
     let before = try bucket.objects()
     for spoiled in [FaultProxy.Fault.status(503), .answer(.init(200, body: ""))] {
-      fault.withLock { $0 = spoiled }
+      fault.withLock { $0 = ("list-type", spoiled) }
       let gc = try workspace.program.run(["gc"], within: 120)
-      #expect(gc.errors.contains("Originals are kept"), "\(gc.errors)")
-      let verify = try workspace.program.run(["verify"], within: 120)
-      #expect(verify.exitCode == 1, "\(verify.errors)")
+      #expect(gc.exitCode == 0 && gc.errors.contains("Originals are kept"), "\(gc.errors)")
+      // The first listing is that of the manifest's copy; then that of originals alone.
+      for part in ["list-type", "originals"] {
+        fault.withLock { $0.of = part }
+        let verify = try workspace.program.run(["verify"], within: 120)
+        #expect(
+          verify.exitCode == 1 && verify.errors.contains("The store"), "\(part): \(verify.errors)")
+      }
       #expect(!workspace.exists("library/damage.json"))
       #expect(try bucket.objects() == before)
     }
-    fault.withLock { $0 = .none }
+    fault.withLock { $0.fault = .none }
     try workspace.json("gc")
     #expect(try bucket.files(below: "originals").count == 2)
     #expect(try workspace.json("verify").summary["problems"] == 0)

@@ -49,13 +49,13 @@ struct JoinedKillTests {
 
   /// Expects that a struck process was killed, or ended as it should.
   private func expectEnd(
-    _ outcome: BuiltProgramOutcome, _ strike: PreloadShim.Strike, _ comment: Comment
+    _ outcome: BuiltProgramOutcome, _ strike: PreloadShim.Strike, _ comment: Comment,
+    at location: SourceLocation = #_sourceLocation
   ) {
-    if strike.isFailure {
-      #expect([0, 1, 3].contains(outcome.exitCode), "\(comment): \(outcome)")
-    } else {
-      #expect(outcome.signal == SIGKILL || outcome.exitCode == 0, "\(comment): \(outcome)")
-    }
+    let isExpected =
+      strike.isFailure
+      ? [0, 1, 3].contains(outcome.exitCode) : outcome.signal == SIGKILL || outcome.exitCode == 0
+    #expect(isExpected, "\(comment): \(outcome)", sourceLocation: location)
   }
 
   @Test(

@@ -108,8 +108,8 @@ enum FaultSelection {
   static let isFull = ProcessInfo.processInfo.environment["PIPELINE_FAULTS"] == "1"
 
   /// How many times as many places a selection has as usual.
-  private static let factor =
-    ProcessInfo.processInfo.environment["PIPELINE_STRIKES"].flatMap { Int($0) } ?? 1
+  private static let factor = max(
+    1, ProcessInfo.processInfo.environment["PIPELINE_STRIKES"].flatMap { Int($0) } ?? 1)
 
   /// A selection of places, another one in each run, or all of them.
   ///
