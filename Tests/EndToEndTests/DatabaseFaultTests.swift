@@ -174,7 +174,9 @@ struct DatabaseFaultTests {
     #expect(
       try holder.first("SELECT count(*) FROM pg_namespace WHERE nspname = 'pipeline'") == 0)
     try workspace.json("run")
-    for former in [FormerSchema.version1, FormerSchema.version2, FormerSchema.version3] {
+    for former in [
+      FormerSchema.version1, FormerSchema.version2, FormerSchema.version3, FormerSchema.version4,
+    ] {
       let version = "SELECT version FROM pipeline.schema_version"
       let now = try holder.first(version)
       try holder.execute(former)

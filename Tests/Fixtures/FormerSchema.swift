@@ -9,7 +9,14 @@ package enum FormerSchema {
 
       """
 
+  package static let version4 = """
+    DROP TABLE pipeline.manifest_tail;
+    UPDATE pipeline.schema_version SET version = 4;
+
+    """
+
   package static let version3 = """
+    DROP TABLE pipeline.manifest_tail;
     ALTER TABLE pipeline.sighting DROP COLUMN run;
     UPDATE pipeline.schema_version SET version = 3;
 
@@ -18,7 +25,7 @@ package enum FormerSchema {
   /// With a trigger that no later version has, and one that does something else.
   package static let version2 = """
     ALTER TABLE pipeline.sighting DROP COLUMN run;
-    DROP TABLE pipeline.request, pipeline.held_source;
+    DROP TABLE pipeline.request, pipeline.held_source, pipeline.manifest_tail;
     ALTER TABLE pipeline.participant DROP COLUMN held;
     CREATE FUNCTION pipeline.former() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
       RAISE EXCEPTION 'a former trigger'; END $$;

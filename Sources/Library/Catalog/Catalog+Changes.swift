@@ -26,7 +26,7 @@ extension Catalog {
     _ changes: [CatalogChange], manifestPosition: Int64, mark: String? = nil
   ) throws(CatalogError) -> Int {
     try access.sync { (writer) throws(CatalogError) in
-      let (withdrawn, retried) = try writer.transaction { () throws(CatalogError) in
+      let (withdrawn, retried, tail) = try writer.transaction { () throws(CatalogError) in
         let withdrawn = try writer.make(changes)
         let retried = try writer.retry(changes.compactMap { $0.retriedAsset })
         try writer.updateTouchedRows(writer.stages)
@@ -37,9 +37,10 @@ extension Catalog {
         if let mark {
           try writer.connection.execute(Setting.write, "user." + Self.manifestMark, mark)
         }
-        return (withdrawn, retried)
+        return (withdrawn, retried, try writer.keepNewLines())
       }
       // Only after the commit, which may fail.
+      if let tail { writer.manifestTail?.last = tail }
       writer.withdrawn.merge(withdrawn) { $1 }
       return retried
     }

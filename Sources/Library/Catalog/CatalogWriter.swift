@@ -49,6 +49,8 @@ final class CatalogWriter {
   var comparedGeneration = ""
   /// Whether this process can remove the library's files.
   var removesFiles = true
+  /// The manifest whose end is kept; `nil` if it has no copies.
+  var manifestTail: ManifestTail?
   /// When this process began its last epoch of revisions.
   private(set) var epochStart: Timestamp?
   /// The first attempt of this process; older open ones were interrupted. In a file only.

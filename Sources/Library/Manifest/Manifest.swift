@@ -20,6 +20,7 @@ package final class Manifest: Sendable {
     var sequence: Int64
     /// When the last fact was written; `nil` if not read.
     var time: Timestamp?
+    var recent = RecentLines()
   }
 
   private let folder: Descriptor
@@ -88,36 +89,109 @@ package final class Manifest: Sendable {
   ) throws(ManifestError) -> Int64 {
     try state.withLock { state throws(ManifestError) in
       guard !facts.isEmpty else { return state.sequence }
-      var bytes: [UInt8] = []
-      for (offset, fact) in facts.enumerated() {
-        let entry = ManifestEntry(
-          sequence: state.sequence + Int64(offset) + 1, time: time, fact: fact)
-        var line = ManifestLine(entry)
-        if offset > 0 { line.batch = state.sequence + 1 }
-        if asTransaction, facts.count > 1 { line.until = state.sequence + Int64(facts.count) }
-        bytes += line.encode()
+      let first = state.sequence + 1
+      var lines = ManifestLines(
+        first: first, last: state.sequence + Int64(facts.count), bytes: [])
+      for (sequence, fact) in zip(first..., facts) {
+        var line = ManifestLine(ManifestEntry(sequence: sequence, time: time, fact: fact))
+        if sequence > first { line.batch = first }
+        if asTransaction, facts.count > 1 { line.until = lines.last }
+        lines.bytes += line.encode()
       }
-      do throws(FileError) {
-        let segment = try openSegment(&state)
-        try segment.write(bytes)
-        try segment.syncData()
-      } catch {
-        // What reached the disk is unknown, and readers of the cache must not take it for durable,
-        // so cut it off; the next append starts a new segment. Clean-up: a disk that refuses this
-        // as well leaves whole or torn lines, as a kill would.
-        try? state.segment?.truncate(to: state.segmentBytes)
-        state.segment = nil
-        state.isContinued = false
-        state.sequence = max(state.sequence, wholeLines(of: state.segmentNumber))
-        state.time = nil
-        throw ManifestError(error)
-      }
-      state.segmentBytes += bytes.count
-      state.sequence += Int64(facts.count)
-      state.time = time
+      try write(lines, at: time, &state)
       return state.sequence
     }
   }
+
+  /// Appends lines that were kept elsewhere, as they are, and waits until they are on disk; leaves out those that the
+  /// journal has.
+  ///
+  /// - Throws: `ManifestError` of code `damaged`, without having written anything, if one is, lines before them are
+  ///   missing, or the journal has others in their place.
+  package func append(_ lines: ManifestLines) throws(ManifestError) {
+    if let own = try readLines(after: lines.first - 1, through: lastSequence),
+      zip(own.bytes, lines.bytes).contains(where: { $0 != $1 })
+    {
+      throw ManifestError(
+        .damaged, "The facts after \(lines.first - 1) are not those of the manifest.",
+        path: folder.path)
+    }
+    try state.withLock { state throws(ManifestError) in
+      var new = ManifestLines(first: state.sequence + 1, last: state.sequence, bytes: [])
+      var time: Timestamp?
+      for text in lines.bytes.split(separator: Self.newline) {
+        guard let line = ManifestLine.decode(text) else {
+          throw ManifestError(
+            .damaged, "A line after fact \(new.last) of the manifest is damaged.",
+            path: folder.path)
+        }
+        guard line.seq > new.last else { continue }
+        guard line.seq == new.last + 1 else {
+          throw ManifestError(
+            .damaged, "Facts \(new.last + 1) to \(line.seq - 1) are missing from the manifest.",
+            path: folder.path)
+        }
+        new.last = line.seq
+        new.bytes += text
+        new.bytes.append(Self.newline)
+        time = Timestamp(microseconds: line.time)
+      }
+      guard let time else { return }
+      try write(new, at: time, &state)
+    }
+  }
+
+  private static let newline = UInt8(ascii: "\n")
+
+  /// Writes the lines that come next, and waits until they are on disk.
+  private func write(
+    _ lines: ManifestLines, at time: Timestamp, _ state: inout State
+  ) throws(ManifestError) {
+    do throws(FileError) {
+      let segment = try openSegment(&state)
+      try segment.write(lines.bytes)
+      try segment.syncData()
+    } catch {
+      // What reached the disk is unknown, and readers of the cache must not take it for durable,
+      // so cut it off; the next append starts a new segment. Clean-up: a disk that refuses this
+      // as well leaves whole or torn lines, as a kill would.
+      try? state.segment?.truncate(to: state.segmentBytes)
+      state.segment = nil
+      state.isContinued = false
+      state.sequence = max(state.sequence, wholeLines(of: state.segmentNumber))
+      state.time = nil
+      throw ManifestError(error)
+    }
+    state.segmentBytes += lines.bytes.count
+    state.sequence = lines.last
+    state.time = time
+    state.recent.append(lines)
+  }
+
+  /// Returns lines after a fact, some mebibytes at a time; `nil` if there are none.
+  ///
+  /// From the first call on new lines are kept in memory for the next one.
+  package func lines(after sequence: Int64) throws(ManifestError) -> ManifestLines? {
+    let (recent, end) = state.withLock { ($0.recent.take(after: sequence), $0.sequence) }
+    if let recent { return recent }
+    return try readLines(after: sequence, through: end)
+  }
+
+  private func readLines(
+    after sequence: Int64, through end: Int64
+  ) throws(ManifestError) -> ManifestLines? {
+    guard sequence < end else { return nil }
+    var lines = ManifestLines(first: sequence + 1, last: sequence, bytes: [])
+    var cursor = try entries(after: sequence)
+    while lines.last < end, lines.bytes.count < Self.pieceSize, let line = try cursor.nextLine() {
+      lines.last = line.seq
+      lines.bytes += cursor.bytes
+    }
+    return lines.bytes.isEmpty ? nil : lines
+  }
+
+  /// About how many bytes of lines are read at a time: as many as a segment has, which is read from its beginning.
+  private static let pieceSize = segmentSize
 
   /// Returns the mark of the fact at a position, or `nil` if there is none.
   package func mark(at sequence: Int64) throws(ManifestError) -> ManifestMark? {
@@ -208,6 +282,18 @@ package final class Manifest: Sendable {
     return bytes
   }
 
+  /// Returns the last fact in the first bytes of a segment; `nil` if they don't end in a whole line.
+  package func lastFact(in segment: Segment, upTo bytes: Int) throws(FileError) -> Int64? {
+    let file = try Descriptor.open(segment.name, in: folder, flags: O_RDONLY | O_NOFOLLOW)
+    let start = max(0, bytes - ManifestSegment.longestLine)
+    var end: [UInt8] = []
+    try file.forEachChunk(from: start, count: bytes - start) { chunk throws(FileError) in
+      end.append(contentsOf: chunk)
+    }
+    guard end.last == Self.newline else { return nil }
+    return ManifestLine.decode(ManifestSegment.lastLine(of: end))?.seq
+  }
+
   /// Returns the segment to append to, creating one if needed.
   private func openSegment(_ state: inout State) throws(FileError) -> Descriptor {
     if state.segmentBytes < segmentSize {
@@ -264,6 +350,8 @@ package struct ManifestCursor {
   package var isInTransaction: Bool { !whole.isEmpty }
   /// The sequence number of the last fact that was read, whether it counts or not.
   package private(set) var lastSequence: Int64?
+  /// Its line as it is in the file, with its newline.
+  fileprivate var bytes: [UInt8] { segment?.line ?? [] }
 
   init(folder: Descriptor, segments: [Int], after sequence: Int64) {
     self.folder = folder

@@ -4,7 +4,11 @@ import PipelineModel
 
 /// One file of the journal.
 enum ManifestSegment {
-  private static func lastLine(of bytes: [UInt8]) -> ArraySlice<UInt8> {
+  /// More bytes than lines have, unless somebody makes one very long.
+  static let longestLine = 1 << 16
+
+  /// The line at the end of some bytes, without its newline.
+  static func lastLine(of bytes: [UInt8]) -> ArraySlice<UInt8> {
     let content = bytes.dropLast()
     let start = content.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? content.startIndex
     return content[start...]
@@ -35,7 +39,6 @@ enum ManifestSegment {
 
   /// Examines the end of a segment; reads the whole segment only if the end may be torn.
   static func tail(of number: Int, in folder: Descriptor) throws(ManifestError) -> Tail {
-    let longestLine = 1 << 16
     let newline = UInt8(ascii: "\n")
     do throws(FileError) {
       let file = try Descriptor.open(name(of: number), in: folder, flags: O_RDONLY | O_NOFOLLOW)
@@ -106,6 +109,8 @@ struct ManifestSegmentReader {
   /// How far `bytes` was searched for the end of that line.
   private var searched = 0
   private var isBehindHole = false
+  /// Where the last whole line is in `bytes`, without its newline.
+  private var lastLine = 0..<0
   /// The sequence number of the last whole line so far; `nil` before the first.
   private(set) var lastSequence: Int64?
   /// Whether a torn line was met; at the end, whether the file ends in one.
@@ -139,6 +144,7 @@ struct ManifestSegmentReader {
       }
       if !isTorn {
         lastSequence = line.seq
+        lastLine = range
         return line
       }
       guard isBehindHole, mayEnd(before: line) else {
@@ -151,6 +157,9 @@ struct ManifestSegmentReader {
     if start < bytes.count { isTorn = true }
     return nil
   }
+
+  /// The last whole line with its newline, until the next call of `next`.
+  var line: [UInt8] { bytes[lastLine] + [UInt8(ascii: "\n")] }
 
   /// Whether a line after a hole belongs to the batch that has the hole.
   ///

@@ -16,7 +16,7 @@ struct CatalogTable {
   /// The tables that only PostgreSQL has: what belongs to the database, and the bytes of renditions.
   static let onlyOnServer: Set<String> = [
     "schema_version", "last_commit", "participant", "rendition_bytes", "request",
-    "held_source",
+    "held_source", "manifest_tail",
   ]
 
   /// The columns that only PostgreSQL has: those of processes that are no more.

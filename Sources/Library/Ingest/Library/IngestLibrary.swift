@@ -70,6 +70,7 @@ package final class IngestLibrary: ImportingLibrary {
     let mark = HistoryMark(catalog: catalog, manifest: manifest)
     try mark.check()
     try compareManifest()
+    try followManifest()
     try DeletionList(library: self, report: report).complete()
     try Recovery(library: self, report: report).recover()
     try mark.note()
@@ -123,8 +124,37 @@ package final class IngestLibrary: ImportingLibrary {
   /// Forgets what was copied to a bucket that the originals have left: the next one may have the same name on another
   /// server.
   private func forgetFormerCopies() throws {
-    guard found.bucket == nil, try catalog.setting(Self.copied) != nil else { return }
-    try catalog.set(Self.copied, to: nil)
+    guard found.bucket == nil else { return }
+    if layout.database != nil, try catalog.manifestTail != nil {
+      try catalog.forgetManifestTail(upTo: nil)
+    }
+    if try catalog.setting(Self.copied) != nil { try catalog.set(Self.copied, to: nil) }
+  }
+
+  /// Has the catalog keep the lines of the manifest that its copies may lack, if it outlives this machine.
+  ///
+  /// - Throws: `IngestError` of code `catalog` if it has kept some that the manifest lacks.
+  private func followManifest() throws {
+    guard layout.database != nil, let (_, noted) = try copiedManifest() else { return }
+    let (kept, newest) = (try catalog.manifestTail, manifest.lastSequence)
+    if let kept, kept.upperBound > newest {
+      throw IngestError(
+        .catalog,
+        "The catalog has the facts up to \(kept.upperBound), and the manifest ends with \(newest): an older backup of the "
+          + "library was put back, or another machine has taken this one's place; then do nothing here. `pipeline "
+          + "restore-library` makes the library in a new folder, with those facts; `pipeline rebuild-catalog` gives them "
+          + "up, with the names of what was imported then.", path: layout.catalog)
+    }
+    let tail = ManifestTailStart(copied: noted?.sequence ?? 0, kept: kept, newest: newest)
+    if tail.isAnew { try catalog.forgetManifestTail(upTo: nil) }
+    try catalog.followManifest(after: tail.after) { [manifest] fact throws(CatalogError) in
+      do throws(ManifestError) {
+        return try manifest.lines(after: fact)
+      } catch {
+        throw CatalogError(.database, error.message, path: error.path)
+      }
+    }
+    if tail.after < newest { try catalog.apply([], manifestPosition: 0) }
   }
 
   /// Compares the manifest with its copies in the bucket: at once if it is not the file that was copied last, as after a
@@ -165,9 +195,10 @@ package final class IngestLibrary: ImportingLibrary {
     return ManifestCopies(
       of: manifest, to: location, identity: marker.library, isNew: isNew,
       copied: isSame ? noted?.sequence ?? 0 : 0, isStopped: isStopped
-    ) { [catalog, manifest] sequence in
+    ) { [catalog, manifest, keepsTail = layout.database != nil] sequence, seen in
       let copied = CopiedManifest(sequence: sequence, inode: try manifest.inode())
       try catalog.set(Self.copied, to: copied.text(in: location.name))
+      if let seen, keepsTail { try catalog.forgetManifestTail(upTo: seen) }
     }
   }
 

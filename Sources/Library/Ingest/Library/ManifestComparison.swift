@@ -40,6 +40,17 @@ struct ManifestComparison {
     return sizes
   }
 
+  /// Returns the last fact that copies of some sizes have, without a gap; `nil` if that is not known.
+  func lastFact(of sizes: [String: Int]) throws -> Int64? {
+    let (sequence, segments) = try manifest.segments()
+    let short = segments.first { sizes[$0.name.description] ?? 0 < $0.bytes }
+    guard let last = short ?? segments.last, let size = sizes[last.name.description] else {
+      return nil
+    }
+    // A last segment with a hole has lines that don't count.
+    return try manifest.lastFact(in: last, upTo: size).map { min($0, sequence) }
+  }
+
   /// Compares if the place in the bucket is this library's, and can be asked.
   ///
   /// - Returns: whether it could be asked.

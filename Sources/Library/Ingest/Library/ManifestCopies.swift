@@ -17,7 +17,7 @@ final class ManifestCopies: Sendable {
   /// Whether the library has no original yet, so that the place in the bucket may still be nobody's.
   private let isNew: Bool
   private let bucket: OwnedBucket
-  private let note: @Sendable (Int64) throws -> Void
+  private let note: @Sendable (_ copied: Int64, _ seen: Int64?) throws -> Void
   private let end: CopyDeadline
   private let queue = DispatchQueue(label: "pipeline.manifest-copies")
   private let state: Mutex<State>
@@ -44,11 +44,12 @@ final class ManifestCopies: Sendable {
   ///   - isNew: whether the library has no original yet.
   ///   - copied: the last fact that was copied before.
   ///   - isStopped: called several times a second; ends a transfer when it returns true.
-  ///   - note: called with the last fact that has been copied.
+  ///   - note: called with the last fact that has been copied, and the last one that was seen to be in the bucket.
   init(
     of manifest: Manifest, to location: BucketLocation, identity: String, isNew: Bool,
     copied: Int64,
-    isStopped: @escaping @Sendable () -> Bool, note: @escaping @Sendable (Int64) throws -> Void
+    isStopped: @escaping @Sendable () -> Bool,
+    note: @escaping @Sendable (_ copied: Int64, _ seen: Int64?) throws -> Void
   ) {
     self.manifest = manifest
     self.note = note
@@ -124,7 +125,7 @@ final class ManifestCopies: Sendable {
     // Each time: a request without an answer may be performed after the next one, and leave less than that.
     let sizes = try comparison.sizes()
     // A process that lost the library's lock, as while it was suspended, is refused here.
-    try note(state.withLock { $0.copied })
+    try note(state.withLock { $0.copied }, comparison.lastFact(of: sizes))
     let (sequence, segments) = try manifest.segments()
     for segment in segments where sizes[segment.name.description] != segment.bytes {
       let bytes = try manifest.read(segment)
@@ -132,7 +133,8 @@ final class ManifestCopies: Sendable {
         .bytes(bytes), as: "\(Self.folder)\(segment.name)", digest: SHA256.digest(of: bytes),
         isNew: false)
     }
-    try note(sequence)
+    // A late request may still undo this, so it is seen with the next copy.
+    try note(sequence, nil)
     state.withLock { $0.copied = sequence }
   }
 }

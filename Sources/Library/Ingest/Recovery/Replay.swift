@@ -207,7 +207,7 @@ struct HistoryMark {
   func note() throws {
     guard let mark = manifest.lastMark else { return }
     if try catalog.setting(Self.key) != mark.description {
-      try catalog.set(Self.key, to: mark.description)
+      try catalog.apply([], manifestPosition: 0, mark: mark.description)
     }
   }
 }

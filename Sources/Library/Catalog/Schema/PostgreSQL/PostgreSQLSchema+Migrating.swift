@@ -123,6 +123,17 @@ extension PostgreSQLSchema {
   /// Version 4: which run found a path's file.
   static let version4 = "ALTER TABLE sighting ADD COLUMN run bytea;" + renewal
 
+  /// Version 5: the end of the manifest, as far as its copies may lack it.
+  static let version5 =
+    """
+    CREATE TABLE manifest_tail (
+      first bigint PRIMARY KEY,
+      last bigint NOT NULL CHECK (last >= first),
+      lines bytea NOT NULL
+    );
+    """ + renewal
+  static let manifestTailVersion = 5
+
   /// The table of bytes. Nothing is gained by compressing pictures once more.
   private static let renditionBytes = """
     CREATE TABLE rendition_bytes (

@@ -7,7 +7,7 @@ enum PostgreSQLSchema {
   static let name = "pipeline"
 
   /// Each step migrates from the version equal to its index to the next.
-  static let migrations = [version1, version2, version3, version4]
+  static let migrations = [version1, version2, version3, version4, version5]
 
   /// The version that this program writes.
   static var version: Int { migrations.count }
