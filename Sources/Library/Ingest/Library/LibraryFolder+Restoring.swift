@@ -1,9 +1,11 @@
+import Catalog
 import Files
 import Glibc
 import Manifest
 import ObjectStorage
 import Originals
 package import PipelineModel
+import Records
 
 /// A library that was made again from its bucket.
 package struct RestoredLibrary: Sendable {
@@ -12,20 +14,27 @@ package struct RestoredLibrary: Sendable {
   package var segments: Int
   /// The position of the last fact.
   package var facts: Int64
+  /// Whether its catalog is in a database, and knows no more than the manifest.
+  package var hasCatalog = false
+  /// How many of the facts were only there.
+  package var factsOfCatalog: Int64 = 0
+  /// What was left out of them, and why.
+  package var warning: String?
   /// When that was recorded.
   package var newest: Timestamp?
 }
 
 extension LibraryFolder {
-  /// Makes the folder of a library whose machine is lost from what its bucket has: its identity and the copies of its
-  /// manifest.
+  /// Makes the folder of a library whose machine is lost from what its bucket has, its identity and the copies of its
+  /// manifest, and from what a catalog in a database has of the manifest since.
   ///
   /// - Parameters:
   ///   - layout: with a folder that is missing or empty, and the bucket.
   ///   - progress: called with the number of segments read, and their total.
   ///   - isStopped: called several times a second; nothing is left when it returns true.
   /// - Throws: `IngestError` of code `notALibrary` if the folder is something else, or the bucket has no library;
-  ///   `FileError` of code `unavailable` if it can't be reached; `ManifestError` if a copy is damaged.
+  ///   `FileError` of code `unavailable` if it can't be reached; `ManifestError` if a copy is damaged; `CatalogError` if
+  ///   the database can't be used.
   package static func restore(
     _ layout: LibraryLayout, from location: BucketLocation,
     progress: @escaping (Int, Int) -> Void = { _, _ in }, isStopped: @escaping @Sendable () -> Bool
@@ -35,7 +44,8 @@ extension LibraryFolder {
       throw refusal(location, "has no library.json, so no library keeps its originals there")
     }
     let copies = try ManifestComparison.sizes(in: bucket).sorted { $0.key < $1.key }
-    guard !copies.isEmpty else {
+    let tail = try layout.database.flatMap { try openTail(in: $0, of: library) }
+    guard try !copies.isEmpty || tail?.isWhole == true else {
       throw refusal(location, "has no copy of a manifest: restore the library from a backup")
     }
     var result = RestoredLibrary(library: library, segments: copies.count, facts: 0)
@@ -48,11 +58,21 @@ extension LibraryFolder {
         try fetch(name, size, from: bucket, to: manifest)
       }
       try manifest.sync()
-      // Reads all of it, so that what is damaged or missing is found before anybody relies on it.
       let restored = try Manifest(in: manifest)
+      let copied = restored.lastSequence
+      do {
+        if let tail { try append(tail, to: restored) }
+      } catch let error as ManifestError where error.code == .damaged {
+        result.warning =
+          "What the catalog's database has of the manifest after fact \(restored.lastSequence) was left out. \(error)"
+      }
+      // Reads all of it, so that what is damaged or missing is found before anybody relies on it.
       var cursor = try restored.entries(after: 0)
       while try cursor.next() != nil { if isStopped() { throw FileError.stopped(layout.root) } }
+      let position = result.warning == nil ? tail?.position : nil
+      result.hasCatalog = position.map { $0 <= restored.lastSequence } ?? false
       result.facts = restored.lastSequence
+      result.factsOfCatalog = restored.lastSequence - copied
       result.newest = restored.lastMark?.time
     }
     guard isMade else {
@@ -65,6 +85,32 @@ extension LibraryFolder {
             + "Name a new folder.", path: layout.root)
     }
     return result
+  }
+
+  private static func openTail(
+    in database: DatabaseLocation, of library: String
+  ) throws(CatalogError) -> ManifestTailReader? {
+    do throws(CatalogError) {
+      return try ManifestTailReader(database, libraryID: library)
+    } catch {
+      var error = error
+      error.message +=
+        " Nothing was done: the facts that the library recorded last may be there alone. If the database is lost for good, "
+        + "make an empty one first."
+      throw error
+    }
+  }
+
+  /// Appends what a database has of a manifest since its last copy.
+  ///
+  /// - Throws: `ManifestError` of code `damaged` if that does not follow the copy.
+  private static func append(_ tail: ManifestTailReader, to manifest: Manifest) throws {
+    // A fact that both have tells whether they are of one history.
+    var last = manifest.lastSequence - 1
+    while let lines = try tail.next(after: last) {
+      try manifest.append(lines)
+      last = lines.last
+    }
   }
 
   private static func fetch(

@@ -45,17 +45,24 @@ enum RestoreLibraryVerb: Verb {
         signals.isStopRequested
       }
     }()
+    if let warning = restored.warning { context.console.warning(warning) }
     context.console.summary(
       "restored",
       [
         "library": .string(restored.library), "segments": .integer(restored.segments),
         "facts": .integer(Int(restored.facts)),
+        "factsOfCatalog": .integer(Int(restored.factsOfCatalog)),
         "newest": restored.newest.map { .string($0.rfc3339) } ?? .null,
       ],
       "The library \(restored.library) is in \(setup.layout.root.printable) again, with all that its manifest had"
         + (restored.newest.map { " at \($0.rfc3339)" } ?? "")
-        + ". Next: `pipeline rebuild-catalog` unless its catalog is there and no newer, `pipeline run`, and "
-        + "`pipeline verify`, which names originals that were recorded later.")
+        + (restored.factsOfCatalog > 0
+          ? ", \(restored.factsOfCatalog) of \(restored.facts) facts from its catalog's database"
+          : "")
+        + (restored.hasCatalog
+          ? ". Next: `pipeline run`, which goes on with its catalog, and `pipeline verify`."
+          : ". Next: `pipeline rebuild-catalog` unless its catalog is there and no newer, `pipeline run`, and "
+            + "`pipeline verify`, which names originals that were recorded later."))
     return .success
   }
 }
