@@ -18,21 +18,24 @@ STAGES = [
 class Cluster:
     """The processes of a round: the one that has the lock, one that takes files beside it, and one that only does jobs."""
 
-    def __init__(self, program, folder, database, bucket, key, secret, renditions=None):
-        """renditions: a place for all of them in a bucket; without one they are in the database."""
+    def __init__(self, program, folder, database, bucket, key, secret, renditions=None, apart=None):
+        """renditions: a place for all of them in a bucket; without one they are in the database.
+
+        apart: a folder on another file system for the first machine's files, which are then copied from there.
+        """
         self.program, self.folder = program, folder
         self.environment = {**os.environ, "AWS_ACCESS_KEY_ID": key, "AWS_SECRET_ACCESS_KEY": secret,
                             "HOME": str(folder)}
         for name in ("AWS_PROFILE", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "PGSERVICE", "PGOPTIONS"):
             self.environment.pop(name, None)
-        self.drops = [folder / "drop-taker", folder / "drop-second"]
+        self.drops = [(apart or folder) / "drop-taker", folder / "drop-second"]
         for place in (folder, *self.drops):
             place.mkdir(mode=0o755)
         stages = [{**stage, "storage": "file" if renditions else "auto"} for stage in STAGES]
         common = {"catalog": database, "originals": bucket, "originalsCache": "200MiB", "stages": stages}
         if renditions:
             common["renditions"] = renditions
-        sources = [[{"path": place.name, "mode": "move", "settle": "200ms"}] for place in self.drops]
+        sources = [[{"path": str(place), "mode": "move", "settle": "200ms"}] for place in self.drops]
         self._configure("taker", {"library": "library", "sources": sources[0], **common})
         second = {"name": "second", "joins": True}
         self._configure("second", {"library": "second", "node": second, "sources": sources[1], **common})
@@ -42,11 +45,32 @@ class Cluster:
     def _configure(self, name, members):
         (self.folder / f"{name}.json").write_text(json.dumps(members, indent=2))
 
-    def ask(self, *words, codes=(0,)):
-        """The objects that a verb prints on the taker's machine."""
-        done = subprocess.run([self.program, *words, "--json", "--config", "taker.json"], cwd=self.folder,
+    def perform(self, *words):
+        """Runs a verb on the taker's machine."""
+        return subprocess.run([self.program, *words, "--json", "--config", "taker.json"], cwd=self.folder,
                               env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, timeout=1800)
+
+    def lose(self, number, patience):
+        """Loses the machine with the library's folder; the next one makes that again, and goes on without further ado.
+
+        Returns what the last try said if it can't be done for so many seconds.
+        """
+        taker = self.nodes[0]
+        taker.die()
+        (self.folder / "library").rename(self.folder / f"lost-{number}")
+        end = time.monotonic() + patience
+        while (done := self.perform("restore-library")).returncode != 0:
+            # The database may be away, or the lost machine not yet missed.
+            if done.returncode not in (1, 11) or time.monotonic() > end:
+                return f"restore-library ended with {done.returncode}: {(done.stdout + done.stderr)[-2000:].decode()}"
+            time.sleep(0.2)
+        taker.start()
+        return None
+
+    def ask(self, *words, codes=(0,)):
+        """The objects that a verb prints on the taker's machine."""
+        done = self.perform(*words)
         if done.returncode not in codes:
             said = (done.stdout[-2000:] + done.stderr[-2000:]).decode()
             raise RuntimeError(f"{words} ended with {done.returncode}: {said}")
@@ -115,11 +139,14 @@ class Node:
 
     def kill(self):
         """A kill that nothing announces, and a start at once."""
+        self.die()
+        self.start()
+
+    def die(self):
         self.process.kill()
         self.process.wait()
         self.killed_at = time.monotonic()
         self.resumes_at = None
-        self.start()
 
     def pause(self, seconds):
         self.process.send_signal(signal.SIGSTOP)
