@@ -649,6 +649,9 @@ struct BucketTests {
     let refused = try workspace.run("run")
     #expect(refused.exitCode == 1 && refused.errors.contains("move-originals"))
     let moved = try #require(try workspace.json("move-originals").of("moved").first)
+    // Their names are there, too.
+    let manifest = try workspace.read("library/manifest/0001.jsonl")
+    #expect(try bucket.manifest() == ["0001.jsonl": manifest])
     #expect(moved["copied"] == 5 && moved["removed"] == 5)
     #expect(try workspace.files(below: "library/originals") == [])
     #expect(try bucket.files(below: "originals") == paths)

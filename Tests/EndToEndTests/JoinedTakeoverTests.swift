@@ -144,9 +144,45 @@ struct JoinedTakeoverTests {
     try lose()
     let restored = try workspace.json("restore-library").of("restored").first
     #expect(restored?["facts"] == 0, "\(String(describing: restored))")
+    // Nor need it have claimed its place, if nothing is there.
+    try workspace.bucket?.removeMarker()
+    try lose(as: "lost again")
+    try workspace.bucket?.writeManifest([], as: "0001.jsonl")
+    let used = try workspace.run("restore-library")
+    #expect(used.exitCode == 1 && !workspace.exists("library"), "\(used)")
+    try workspace.bucket?.remove("manifest/0001.jsonl")
+    try workspace.json("restore-library")
     try workspace.put("text", as: "a.txt")
     #expect(try workspace.json("run").summary["imported"] == 1)
     try bench.expectSound()
+    // Now it needs to have.
+    try workspace.bucket?.removeMarker()
+    try lose(as: "lost for good")
+    let refused = try workspace.run("restore-library")
+    #expect(refused.exitCode == 1 && refused.errors.contains("no library.json"), "\(refused)")
+  }
+
+  @Test("A catalog that was made anew, or moved, has the lines of the former one")
+  func madeAnew() throws {
+    defer { proxy.end() }
+    refusal.isOn.store(true, ordering: .relaxed)
+    try workspace.put("text", as: "a.txt")
+    _ = try workspace.run("run")
+    let before = try facts()
+    try workspace.json("rebuild-catalog")
+    try lose()
+    #expect(
+      try workspace.json("restore-library").of("restored").first?["factsOfCatalog"] == 2)
+    let other = try PostgreSQLServer.shared.makeDatabase()
+    try workspace.configure(stages: [JoinedBench.identify], ["catalog": .string(other.uri)])
+    try workspace.json("move-catalog", "--from", BytePath(bench.shared.address.uri))
+    try lose(as: "lost again")
+    #expect(
+      try workspace.json("restore-library").of("restored").first?["factsOfCatalog"] == 2)
+    refusal.isOn.store(false, ordering: .relaxed)
+    try workspace.json("run")
+    #expect(try facts() == before)
+    try workspace.expectSoundLibrary()
   }
 
   @Test("What was seen to be copied is forgotten, but not before: a late request may undo a copy")
@@ -208,13 +244,16 @@ struct JoinedTakeoverTests {
       ("\(damage) (SELECT max(first) FROM \(table))", "is damaged"),
       ("DELETE FROM \(table) WHERE first = 3", "are missing from the manifest"),
       ("\(damage) 1", "not those of the manifest"),
+      ("DELETE FROM \(table) WHERE first > 2", "knows 8 facts, and the manifest has only 2"),
     ].enumerated() {
       try database.execute(change)
       let restored = try workspace.run("restore-library")
       #expect(restored.exitCode == 0 && restored.errors.contains(reason), "\(restored)")
       let behind = try workspace.run("run")
       #expect(
-        behind.exitCode == 1 && behind.errors.contains("restore-library"), "\(reason) \(behind)")
+        behind.exitCode == 1
+          && behind.errors.contains(index < 3 ? "restore-library" : "rebuild-catalog"),
+        "\(reason) \(behind)")
       try lose(as: BytePath("unfit-\(index)"))
       try database.execute("DELETE FROM \(table); INSERT INTO \(table) SELECT * FROM kept")
     }

@@ -240,7 +240,8 @@ struct ManifestCopyTests {
     bytes[40] ^= 1
     try bucket.writeManifest(bytes, as: Self.first)
     let damaged = try workspace.run("restore-library")
-    #expect(damaged.exitCode == 1 && !workspace.exists("library"), "\(damaged)")
+    #expect(damaged.exitCode == 1 && damaged.errors.contains("put whole ones"), "\(damaged)")
+    #expect(!workspace.exists("library"))
     #expect(!workspace.exists(".library.restored"))
     try bucket.removeMarker()
     let unnamed = try workspace.run("restore-library")

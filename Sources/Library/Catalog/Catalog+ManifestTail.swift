@@ -4,7 +4,7 @@ package import Records
 /// The end of the manifest in a database: the lines that its copies in the bucket may lack.
 ///
 /// They are recorded in the transaction that applies their facts. So with the copies there is a line for each fact that the
-/// catalog has, also if the machine with the manifest is lost.
+/// catalog has, also if the machine with the manifest is lost; unless very many were never copied.
 extension Catalog {
   /// The facts whose lines are kept, from the first to the last one; `nil` if there are none.
   package var manifestTail: ClosedRange<Int64>? {
@@ -72,6 +72,7 @@ package final class ManifestTailReader {
   package let position: Int64
   /// Whether it has never known one.
   private let isNew: Bool
+  package let hasAssets: Bool
   /// The first fact of the lines that were returned last.
   private var lastFirst: Int64 = 0
 
@@ -87,6 +88,7 @@ package final class ManifestTailReader {
     position = try connection.manifestPosition()
     let mark = try connection.first(Setting.read, "user." + Catalog.manifestMark) { $0.text(0) }
     isNew = position == 0 && mark == nil
+    hasAssets = try connection.newestAssetID() != nil
   }
 
   /// Whether there are all lines from the first fact on.

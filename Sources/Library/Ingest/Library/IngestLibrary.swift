@@ -110,14 +110,14 @@ package final class IngestLibrary: ImportingLibrary {
     try catalog.announce(NotedPlaces.setting, places.text)
   }
 
-  private static let copied = "manifest.copied"
-
   /// The place of originals in a bucket, and what the catalog notes of the manifest's copies there.
   private func copiedManifest() throws -> (location: BucketLocation, noted: CopiedManifest?)? {
     guard let store = originals as? BucketStore else { return nil }
     // The place is a part, because another one has none of them.
     let place = store.bucket.location.name
-    let noted = try catalog.setting(Self.copied).flatMap { CopiedManifest($0, in: place) }
+    let noted = try catalog.setting(CopiedManifest.setting).flatMap {
+      CopiedManifest($0, in: place)
+    }
     return (store.bucket.location, noted)
   }
 
@@ -128,7 +128,9 @@ package final class IngestLibrary: ImportingLibrary {
     if layout.database != nil, try catalog.manifestTail != nil {
       try catalog.forgetManifestTail(upTo: nil)
     }
-    if try catalog.setting(Self.copied) != nil { try catalog.set(Self.copied, to: nil) }
+    if try catalog.setting(CopiedManifest.setting) != nil {
+      try catalog.set(CopiedManifest.setting, to: nil)
+    }
   }
 
   /// Has the catalog keep the lines of the manifest that its copies may lack, if it outlives this machine.
@@ -147,14 +149,7 @@ package final class IngestLibrary: ImportingLibrary {
     }
     let tail = ManifestTailStart(copied: noted?.sequence ?? 0, kept: kept, newest: newest)
     if tail.isAnew { try catalog.forgetManifestTail(upTo: nil) }
-    try catalog.followManifest(after: tail.after) { [manifest] fact throws(CatalogError) in
-      do throws(ManifestError) {
-        return try manifest.lines(after: fact)
-      } catch {
-        throw CatalogError(.database, error.message, path: error.path)
-      }
-    }
-    if tail.after < newest { try catalog.apply([], manifestPosition: 0) }
+    try catalog.follow(manifest, after: tail.after)
   }
 
   /// Compares the manifest with its copies in the bucket: at once if it is not the file that was copied last, as after a
@@ -197,7 +192,7 @@ package final class IngestLibrary: ImportingLibrary {
       copied: isSame ? noted?.sequence ?? 0 : 0, isStopped: isStopped
     ) { [catalog, manifest, keepsTail = layout.database != nil] sequence, seen in
       let copied = CopiedManifest(sequence: sequence, inode: try manifest.inode())
-      try catalog.set(Self.copied, to: copied.text(in: location.name))
+      try catalog.set(CopiedManifest.setting, to: copied.text(in: location.name))
       if let seen, keepsTail { try catalog.forgetManifestTail(upTo: seen) }
     }
   }
@@ -361,7 +356,9 @@ package final class IngestLibrary: ImportingLibrary {
 }
 
 /// What the catalog notes of the manifest's copies in a bucket.
-private struct CopiedManifest {
+struct CopiedManifest {
+  static let setting = "manifest.copied"
+
   /// The last fact that was copied.
   let sequence: Int64
   /// The inode of its segment; `nil` if there was none, or an older version has noted it.

@@ -16,9 +16,9 @@ package struct RestoredLibrary: Sendable {
   package var facts: Int64
   /// Whether its catalog is in a database, and knows no more than the manifest.
   package var hasCatalog = false
-  /// How many of the facts were only there.
+  /// How many of the facts no copy in the bucket had.
   package var factsOfCatalog: Int64 = 0
-  /// What was left out of them, and why.
+  /// Which facts of the catalog the manifest lacks, and why.
   package var warning: String?
   /// When that was recorded.
   package var newest: Timestamp?
@@ -33,14 +33,13 @@ extension LibraryFolder {
   ///   - progress: called with the number of segments read, and their total.
   ///   - isStopped: called several times a second; nothing is left when it returns true.
   /// - Throws: `IngestError` of code `notALibrary` if the folder is something else, or the bucket has no library;
-  ///   `FileError` of code `unavailable` if it can't be reached; `ManifestError` if a copy is damaged; `CatalogError` if
-  ///   the database can't be used.
+  ///   `FileError` of code `unavailable` if it can't be reached; `CatalogError` if the database can't be used.
   package static func restore(
     _ layout: LibraryLayout, from location: BucketLocation,
     progress: @escaping (Int, Int) -> Void = { _, _ in }, isStopped: @escaping @Sendable () -> Bool
   ) throws -> RestoredLibrary {
     let bucket = OwnedBucket(location, for: "originals", identity: "", isStopped: isStopped)
-    guard let library = try bucket.owner() else {
+    guard let library = try bucket.owner() ?? newLibrary(in: layout.database, for: bucket) else {
       throw refusal(location, "has no library.json, so no library keeps its originals there")
     }
     let copies = try ManifestComparison.sizes(in: bucket).sorted { $0.key < $1.key }
@@ -58,22 +57,16 @@ extension LibraryFolder {
         try fetch(name, size, from: bucket, to: manifest)
       }
       try manifest.sync()
-      let restored = try Manifest(in: manifest)
-      let copied = restored.lastSequence
       do {
-        if let tail { try append(tail, to: restored) }
+        try complete(manifest, with: tail, &result, isStopped)
       } catch let error as ManifestError where error.code == .damaged {
-        result.warning =
-          "What the catalog's database has of the manifest after fact \(restored.lastSequence) was left out. \(error)"
+        throw refusal(
+          location,
+          "has copies of the manifest, below “\(ManifestCopies.folder)”, that are damaged or incomplete: put whole ones "
+            + "there, such as earlier versions of these objects")
       }
-      // Reads all of it, so that what is damaged or missing is found before anybody relies on it.
-      var cursor = try restored.entries(after: 0)
-      while try cursor.next() != nil { if isStopped() { throw FileError.stopped(layout.root) } }
-      let position = result.warning == nil ? tail?.position : nil
-      result.hasCatalog = position.map { $0 <= restored.lastSequence } ?? false
-      result.facts = restored.lastSequence
-      result.factsOfCatalog = restored.lastSequence - copied
-      result.newest = restored.lastMark?.time
+      if isStopped() { throw FileError.stopped(layout.root) }
+      result.hasCatalog = tail != nil && result.warning == nil
     }
     guard isMade else {
       let own = try open(layout.withoutBucket).marker.library
@@ -85,6 +78,28 @@ extension LibraryFolder {
             + "Name a new folder.", path: layout.root)
     }
     return result
+  }
+
+  /// The library whose catalog a database has, if it has no asset yet: then it need not have claimed its place in the
+  /// bucket.
+  ///
+  /// - Throws: `FileError` if something else is there.
+  private static func newLibrary(
+    in database: DatabaseLocation?, for bucket: OwnedBucket
+  ) throws -> String? {
+    guard let database else { return nil }
+    let found: String
+    do throws(CatalogError) {
+      guard let library = try Catalog.libraryID(of: .database(database)),
+        let tail = try openTail(in: database, of: library), try tail.isWhole, !tail.hasAssets
+      else { return nil }
+      found = library
+    } catch {
+      guard error.code == .missing else { throw error }
+      return nil
+    }
+    guard try bucket.ownerOfUsed() == nil else { return nil }
+    return found
   }
 
   private static func openTail(
@@ -99,6 +114,31 @@ extension LibraryFolder {
         + "make an empty one first."
       throw error
     }
+  }
+
+  /// Appends what a database has of a manifest since its last copy, and reads all of it, so that what is damaged or missing
+  /// is found before anybody relies on it.
+  private static func complete(
+    _ folder: Descriptor, with tail: ManifestTailReader?, _ result: inout RestoredLibrary,
+    _ isStopped: () -> Bool
+  ) throws {
+    let manifest = try Manifest(in: folder)
+    let copied = manifest.lastSequence
+    do {
+      if let tail { try append(tail, to: manifest) }
+    } catch let error as ManifestError where error.code == .damaged {
+      result.warning =
+        "What the catalog's database has of the manifest after fact \(manifest.lastSequence) was left out. \(error)"
+    }
+    if result.warning == nil, let tail, tail.position > manifest.lastSequence {
+      result.warning =
+        "The catalog in the database knows \(tail.position) facts, and the manifest has only \(manifest.lastSequence)."
+    }
+    var cursor = try manifest.entries(after: 0)
+    while try cursor.next() != nil { if isStopped() { return } }
+    result.facts = manifest.lastSequence
+    result.factsOfCatalog = manifest.lastSequence - copied
+    result.newest = manifest.lastMark?.time
   }
 
   /// Appends what a database has of a manifest since its last copy.

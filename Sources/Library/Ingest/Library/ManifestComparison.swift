@@ -1,4 +1,5 @@
 import Files
+import Hashing
 import Manifest
 import ObjectStorage
 import PipelineModel
@@ -49,6 +50,21 @@ struct ManifestComparison {
     }
     // A last segment with a hole has lines that don't count.
     return try manifest.lastFact(in: last, upTo: size).map { min($0, sequence) }
+  }
+
+  /// Copies the segments whose copies are missing or shorter.
+  ///
+  /// - Parameter sizes: of the copies that there are.
+  /// - Returns: the last fact that they have then.
+  func complete(_ sizes: [String: Int]) throws -> Int64 {
+    let (sequence, segments) = try manifest.segments()
+    for segment in segments where sizes[segment.name.description] != segment.bytes {
+      let bytes = try manifest.read(segment)
+      _ = try bucket.client().put(
+        .bytes(bytes), as: "\(ManifestCopies.folder)\(segment.name)",
+        digest: SHA256.digest(of: bytes), isNew: false)
+    }
+    return sequence
   }
 
   /// Compares if the place in the bucket is this library's, and can be asked.

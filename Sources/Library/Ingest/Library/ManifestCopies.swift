@@ -1,6 +1,5 @@
 import Dispatch
 import Files
-import Hashing
 import Manifest
 import ObjectStorage
 import PipelineModel
@@ -126,13 +125,7 @@ final class ManifestCopies: Sendable {
     let sizes = try comparison.sizes()
     // A process that lost the library's lock, as while it was suspended, is refused here.
     try note(state.withLock { $0.copied }, comparison.lastFact(of: sizes))
-    let (sequence, segments) = try manifest.segments()
-    for segment in segments where sizes[segment.name.description] != segment.bytes {
-      let bytes = try manifest.read(segment)
-      _ = try bucket.client().put(
-        .bytes(bytes), as: "\(Self.folder)\(segment.name)", digest: SHA256.digest(of: bytes),
-        isNew: false)
-    }
+    let sequence = try comparison.complete(sizes)
     // A late request may still undo this, so it is seen with the next copy.
     try note(sequence, nil)
     state.withLock { $0.copied = sequence }

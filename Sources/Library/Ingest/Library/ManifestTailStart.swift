@@ -1,3 +1,7 @@
+import Catalog
+import Manifest
+import Records
+
 /// Where a catalog begins to keep lines of the manifest.
 struct ManifestTailStart: Hashable {
   /// The fact before.
@@ -18,5 +22,19 @@ struct ManifestTailStart: Hashable {
     let wanted = follows ? max(copied, kept?.upperBound ?? 0) : copied
     after = max(wanted, newest - Self.limit)
     isAnew = kept != nil && (!follows || after > wanted)
+  }
+}
+
+extension Catalog {
+  /// Keeps the lines of a manifest after a fact, at once and with all later changes.
+  func follow(_ manifest: Manifest, after fact: Int64) throws(CatalogError) {
+    try followManifest(after: fact) { fact throws(CatalogError) in
+      do throws(ManifestError) {
+        return try manifest.lines(after: fact)
+      } catch {
+        throw CatalogError(.database, error.message, path: error.path)
+      }
+    }
+    if fact < manifest.lastSequence { try apply([], manifestPosition: 0) }
   }
 }

@@ -1,6 +1,7 @@
 import Catalog
 import Files
 import Glibc
+import Manifest
 import PipelineModel
 import Records
 
@@ -57,10 +58,28 @@ struct CatalogDraft {
   private func complete(_ catalog: Catalog, _ fill: (Catalog) throws -> Void) throws {
     do {
       try fill(catalog)
+      try keepManifestTail(in: catalog)
     } catch {
       // Clean-up: the first error is the one to report.
       try? catalog.discardDraft()
       throw error
     }
+  }
+
+  /// Keeps the end of the manifest in a database, as the former catalog may have: not all of it need be copied.
+  private func keepManifestTail(in catalog: Catalog) throws {
+    guard catalog.isOnServer, let bucket = library.bucket else { return }
+    let manifest = try library.openManifest()
+    let (position, newest) = (try catalog.manifestPosition, manifest.lastSequence)
+    guard position <= newest else {
+      throw IngestError(
+        .catalog,
+        "The catalog knows \(position) facts, and the manifest has only \(newest), so nothing was done: `pipeline run` "
+          + "says what to do.", path: library.layout.catalog)
+    }
+    let noted = try catalog.setting(CopiedManifest.setting)
+      .flatMap { CopiedManifest($0, in: bucket.name) }
+    let start = ManifestTailStart(copied: noted?.sequence ?? 0, kept: nil, newest: newest)
+    try catalog.follow(manifest, after: start.after)
   }
 }

@@ -1,6 +1,8 @@
 package import Catalog
 import Files
 import Glibc
+import Manifest
+import ObjectStorage
 import Originals
 package import PipelineModel
 import Records
@@ -9,7 +11,7 @@ import Records
 ///
 /// 1. each original stored in the new place, which compares its bytes with its name; those that are
 ///    there already, from a move that was interrupted, are left
-/// 2. the library says where they are, durable
+/// 2. a bucket gets a copy of the manifest, and the library says where they are, durable
 /// 3. each read again in the new place, replaced there by the old one if it is not whole, and then removed from the old
 ///    one, unless that is kept
 ///
@@ -112,6 +114,10 @@ package struct OriginalsMove {
     var result = Result()
     try old.check()
     try new.check()
+    // Without their names in the bucket as well, originals would lose them with this machine.
+    let comparison = try target.map { try manifestComparison($0) }
+    // Before hours of copying.
+    try comparison?.compare()
     var originals = try list()
     if isSwitched {
       // What a killed move has put there may not be on disk yet.
@@ -123,11 +129,23 @@ package struct OriginalsMove {
       result.missing = try requireMost(besides: originals.map(\.digest))
       // Copying may have taken hours.
       try Self.requireAlone(library, catalog)
+      if let comparison { _ = try comparison.complete(comparison.sizes()) }
       try LibraryFolder.write(
         LibraryMarker(library: library.marker.library, bucket: target), to: library.folder)
     }
     try compareAll(originals, keepsOld: keepsOld, &result, progress)
     return result
+  }
+
+  /// The manifest beside its copies in a bucket.
+  private func manifestComparison(_ target: BucketLocation) throws -> ManifestComparison {
+    let identity = library.marker.library
+    let manifest = try library.openManifest()
+    try manifest.sync()
+    return ManifestComparison(
+      manifest: manifest,
+      bucket: OwnedBucket(target, for: "originals", identity: identity, isStopped: isStopped),
+      identity: identity)
   }
 
   private func copyAll(
