@@ -32,21 +32,6 @@ struct JoinedTakeoverTests {
     bench = try JoinedBench(through: proxy.endpoint)
   }
 
-  /// What the catalog says of each asset.
-  private func facts() throws -> [[String: JSONValue]] {
-    try workspace.assets().map { asset in
-      let names: Set = [
-        "id", "source", "path", "name", "digest", "modified", "importedAt", "run", "tags",
-      ]
-      return (asset.object ?? [:]).filter { names.contains($0.key) }
-    }
-  }
-
-  private func lose(as name: BytePath = "lost") throws {
-    let root = try Descriptor.openFolder(workspace.root)
-    try root.rename("library", to: root, as: name)
-  }
-
   /// Records files of both machines that no copy of the manifest has, and loses the machine.
   ///
   /// - Returns: what the catalog says of each asset.
@@ -63,8 +48,8 @@ struct JoinedTakeoverTests {
     try bench.end(second)
     watch.signal(SIGKILL)
     _ = try watch.wait(within: 30)
-    let facts = try facts()
-    try lose()
+    let facts = try workspace.facts()
+    try workspace.lose()
     refusal.isOn.store(false, ordering: .relaxed)
     return facts
   }
@@ -82,7 +67,7 @@ struct JoinedTakeoverTests {
     #expect(restored?["factsOfCatalog"] == 6, "\(String(describing: restored))")
     let run = try workspace.run("run")
     #expect(run.exitCode == 0 && run.errors == "", "\(run)")
-    #expect(try facts() == before)
+    #expect(try workspace.facts() == before)
     // No job was done again, and no catalog made anew.
     #expect(try bench.shared.count("attempt") == attempts)
     #expect(try workspace.json("verify").summary["problems"] == 0)
@@ -112,19 +97,19 @@ struct JoinedTakeoverTests {
     try bench.end(second)
     watch.signal(SIGKILL)
     _ = try watch.wait(within: 30)
-    let before = try facts()
+    let before = try workspace.facts()
     #expect(try workspace.bucket?.manifest() == [:])
-    try lose()
+    try workspace.lose()
     refusal.isOn.store(false, ordering: .relaxed)
     let restored = try workspace.json("restore-library").of("restored").first
     #expect(
       restored?["segments"] == 0 && restored?["factsOfCatalog"] == 2,
       "\(String(describing: restored))")
     try workspace.json("run")
-    #expect(try facts() == before)
+    #expect(try workspace.facts() == before)
     try bench.expectSound()
     // Without these lines there is nothing to go by.
-    try lose(as: "lost again")
+    try workspace.lose(as: "lost again")
     for name in try #require(workspace.bucket).manifest().keys {
       try workspace.bucket?.remove("manifest/\(name)")
     }
@@ -141,12 +126,12 @@ struct JoinedTakeoverTests {
       "SELECT value FROM pipeline.setting WHERE key = 'library'")
     let marker = JSONValue.object(["library": .string(library)])
     try workspace.bucket?.writeMarker(Array(JSONText.encodePretty(marker).utf8))
-    try lose()
+    try workspace.lose()
     let restored = try workspace.json("restore-library").of("restored").first
     #expect(restored?["facts"] == 0, "\(String(describing: restored))")
     // Nor need it have claimed its place, if nothing is there.
     try workspace.bucket?.removeMarker()
-    try lose(as: "lost again")
+    try workspace.lose(as: "lost again")
     try workspace.bucket?.writeManifest([], as: "0001.jsonl")
     let used = try workspace.run("restore-library")
     #expect(used.exitCode == 1 && !workspace.exists("library"), "\(used)")
@@ -157,7 +142,7 @@ struct JoinedTakeoverTests {
     try bench.expectSound()
     // Now it needs to have.
     try workspace.bucket?.removeMarker()
-    try lose(as: "lost for good")
+    try workspace.lose(as: "lost for good")
     let refused = try workspace.run("restore-library")
     #expect(refused.exitCode == 1 && refused.errors.contains("no library.json"), "\(refused)")
   }
@@ -168,20 +153,20 @@ struct JoinedTakeoverTests {
     refusal.isOn.store(true, ordering: .relaxed)
     try workspace.put("text", as: "a.txt")
     _ = try workspace.run("run")
-    let before = try facts()
+    let before = try workspace.facts()
     try workspace.json("rebuild-catalog")
-    try lose()
+    try workspace.lose()
     #expect(
       try workspace.json("restore-library").of("restored").first?["factsOfCatalog"] == 2)
     let other = try PostgreSQLServer.shared.makeDatabase()
     try workspace.configure(stages: [JoinedBench.identify], ["catalog": .string(other.uri)])
     try workspace.json("move-catalog", "--from", BytePath(bench.shared.address.uri))
-    try lose(as: "lost again")
+    try workspace.lose(as: "lost again")
     #expect(
       try workspace.json("restore-library").of("restored").first?["factsOfCatalog"] == 2)
     refusal.isOn.store(false, ordering: .relaxed)
     try workspace.json("run")
-    #expect(try facts() == before)
+    #expect(try workspace.facts() == before)
     try workspace.expectSoundLibrary()
   }
 
@@ -194,16 +179,16 @@ struct JoinedTakeoverTests {
       try workspace.json("run")
       copies.append(try #require(try workspace.bucket?.manifest()))
     }
-    let before = try facts()
+    let before = try workspace.facts()
     // Each run has two facts, and looked when it copied its own.
     #expect(try bench.shared.count("manifest_tail WHERE first <= 4") == 0)
     #expect(try bench.shared.count("manifest_tail WHERE last = 6") == 1)
     for (name, bytes) in copies[1] { try workspace.bucket?.writeManifest(bytes, as: name) }
-    try lose()
+    try workspace.lose()
     let restored = try workspace.json("restore-library").of("restored").first
     #expect(restored?["factsOfCatalog"] == 2, "\(String(describing: restored))")
     try workspace.json("run")
-    #expect(try facts() == before)
+    #expect(try workspace.facts() == before)
     try bench.expectSound()
   }
 
@@ -244,7 +229,7 @@ struct JoinedTakeoverTests {
       ("\(damage) (SELECT max(first) FROM \(table))", "is damaged"),
       ("DELETE FROM \(table) WHERE first = 3", "are missing from the manifest"),
       ("\(damage) 1", "not those of the manifest"),
-      ("DELETE FROM \(table) WHERE first > 2", "knows 8 facts, and the manifest has only 2"),
+      ("DELETE FROM \(table) WHERE first > 2", "has 8 facts, the manifest only 2"),
     ].enumerated() {
       try database.execute(change)
       let restored = try workspace.run("restore-library")
@@ -254,12 +239,12 @@ struct JoinedTakeoverTests {
         behind.exitCode == 1
           && behind.errors.contains(index < 3 ? "restore-library" : "rebuild-catalog"),
         "\(reason) \(behind)")
-      try lose(as: BytePath("unfit-\(index)"))
+      try workspace.lose(as: BytePath("unfit-\(index)"))
       try database.execute("DELETE FROM \(table); INSERT INTO \(table) SELECT * FROM kept")
     }
     try workspace.json("restore-library")
     try workspace.json("run")
-    #expect(try facts() == before)
+    #expect(try workspace.facts() == before)
     try bench.expectSound()
   }
 
@@ -275,8 +260,8 @@ struct JoinedTakeoverTests {
     refusal.isOn.store(true, ordering: .relaxed)
     try workspace.put("more", as: "more.txt")
     _ = try workspace.run("run")
-    let before = try facts()
-    try lose()
+    let before = try workspace.facts()
+    try workspace.lose()
     try Descriptor.openFolder(root).rename("backup", to: Descriptor.openFolder(root), as: "library")
     refusal.isOn.store(false, ordering: .relaxed)
     try workspace.put("new", as: "new.txt")
@@ -284,10 +269,10 @@ struct JoinedTakeoverTests {
     #expect(
       refused.exitCode == 1 && refused.errors.contains("pipeline restore-library"), "\(refused)")
     #expect(try workspace.files(below: "inbox") == ["new.txt"])
-    try lose(as: "older")
+    try workspace.lose(as: "older")
     try workspace.json("restore-library")
     #expect(try workspace.json("run").summary["imported"] == 1)
-    #expect(try Array(facts().prefix(before.count)) == before)
+    #expect(try Array(workspace.facts().prefix(before.count)) == before)
     try bench.expectSound()
   }
 

@@ -34,19 +34,6 @@ struct ManifestCopyTests {
     try workspace.read(BytePath("library/manifest/\(name)"))
   }
 
-  /// What the manifest says of each asset.
-  private func facts(_ workspace: Workspace) throws -> [[String: JSONValue]] {
-    try workspace.assets().map { asset in
-      let names: Set = ["id", "source", "path", "name", "digest", "modified", "importedAt", "run"]
-      return (asset.object ?? [:]).filter { names.contains($0.key) }
-    }
-  }
-
-  private func lose(_ workspace: Workspace, as name: BytePath = "lost") throws {
-    let root = try Descriptor.openFolder(workspace.root)
-    try root.rename("library", to: root, as: name)
-  }
-
   @Test("Each run copies what it recorded, and a lost library is made again with the same assets")
   func restored() throws {
     try put(0..<3, into: workspace)
@@ -57,14 +44,14 @@ struct ManifestCopyTests {
     let id = BytePath(try #require(try workspace.assets().first?["id"]?.string))
     try workspace.json("tag", id, "+holiday")
     #expect(try bucket.manifest() == [Self.first: own(workspace)])
-    let before = try facts(workspace)
-    try lose(workspace)
+    let before = try workspace.facts()
+    try workspace.lose()
     let restored = try workspace.json("restore-library").of("restored").first
     #expect(restored?["segments"] == 1 && restored?["facts"]?.integer ?? 0 > 5)
     #expect(try own(workspace) == bucket.manifest()[Self.first])
     #expect(try workspace.run("run").exitCode == 1)
     try workspace.json("rebuild-catalog")
-    #expect(try facts(workspace) == before)
+    #expect(try workspace.facts() == before)
     #expect(
       try workspace.json("list", "tag:holiday").map { $0["id"]?.string } == [id.description])
     try workspace.json("run")
@@ -84,7 +71,7 @@ struct ManifestCopyTests {
   func occupied() throws {
     try put(0..<1, into: workspace)
     try workspace.json("run")
-    try lose(workspace)
+    try workspace.lose()
     try workspace.configure(
       stages: Self.identify, ["originals": .string("\(bucket.location)-other")])
     try put(1..<2, into: workspace)
@@ -125,7 +112,7 @@ struct ManifestCopyTests {
     try workspace.json("run")
     let copies = try bucket.manifest()
     // As a backup is put back, with manifest and catalog of before.
-    try lose(workspace)
+    try workspace.lose()
     try restore("backup")
     try put(8..<9, into: workspace)
     for words: [BytePath] in [
@@ -139,14 +126,14 @@ struct ManifestCopyTests {
     #expect(try bucket.manifest() == copies && workspace.files(below: "inbox") == ["8.txt"])
     #expect(try workspace.assets().count == 2)
     // What the bucket has is the library.
-    try lose(workspace, as: "older")
+    try workspace.lose(as: "older")
     try workspace.json("restore-library")
     try workspace.json("rebuild-catalog")
     #expect(try workspace.json("run").summary["imported"] == 1)
     #expect(try workspace.assets().count == 5)
     try workspace.expectSound()
     // Or the older one is, if somebody says so.
-    try lose(workspace, as: "newer")
+    try workspace.lose(as: "newer")
     try restore("older")
     for name in try bucket.manifest().keys { try bucket.remove("manifest/\(name)") }
     try put(9..<10, into: workspace)
@@ -158,13 +145,13 @@ struct ManifestCopyTests {
   func replaced() throws {
     try put(0..<2, into: workspace)
     try workspace.json("run")
-    try lose(workspace, as: "first")
+    try workspace.lose(as: "first")
     try workspace.json("restore-library")
     try workspace.json("rebuild-catalog")
     try put(2..<3, into: workspace)
     try workspace.json("run")
     let copies = try bucket.manifest()
-    try lose(workspace, as: "second")
+    try workspace.lose(as: "second")
     try restore("first")
     let before = try own(workspace)
     try put(8..<9, into: workspace)
@@ -190,7 +177,7 @@ struct ManifestCopyTests {
     try put(2..<3, into: workspace)
     try workspace.json("run")
     let copies = try bucket.manifest()
-    try lose(workspace)
+    try workspace.lose()
     try restore("backup")
     // With the store away, nothing can be compared, or imported; tags are recorded.
     var away = workspace.program
@@ -234,7 +221,7 @@ struct ManifestCopyTests {
   func damaged() throws {
     try put(0..<3, into: workspace)
     try workspace.json("run")
-    try lose(workspace)
+    try workspace.lose()
     let whole = try #require(try bucket.manifest()[Self.first])
     var bytes = whole
     bytes[40] ^= 1
@@ -256,24 +243,24 @@ struct ManifestCopyTests {
     let workspace = shared.workspace
     try put(0..<3, into: workspace)
     try workspace.json("run")
-    let before = try facts(workspace)
+    let before = try workspace.facts()
     let copies = try bucket.manifest()
-    try lose(workspace)
+    try workspace.lose()
     try workspace.json("restore-library")
     try put(3..<4, into: workspace)
     #expect(try workspace.json("run").summary["imported"] == 1)
-    #expect(try Array(facts(workspace).prefix(3)) == before)
+    #expect(try Array(workspace.facts().prefix(3)) == before)
     try workspace.expectSoundLibrary()
     // The machine was lost before its last facts were copied, and an older version has left nothing of them in the
     // database.
     for (name, bytes) in copies { try bucket.writeManifest(bytes, as: name) }
     try shared.database.execute("DELETE FROM pipeline.manifest_tail")
-    try lose(workspace, as: "lost again")
+    try workspace.lose(as: "lost again")
     try workspace.json("restore-library")
     let behind = try workspace.run("run")
     #expect(behind.exitCode == 1 && behind.errors.contains("rebuild-catalog"), "\(behind)")
     try workspace.json("rebuild-catalog")
-    #expect(try facts(workspace) == before)
+    #expect(try workspace.facts() == before)
     let found = try workspace.json("verify", exit: 3).of("problem")
     #expect(found.map { $0["kind"] } == ["original-unrecorded"])
     try workspace.json("verify", "--repair")
@@ -281,17 +268,17 @@ struct ManifestCopyTests {
     try workspace.json("run")
     try workspace.expectSoundLibrary()
     // Should the lost machine come back, it neither records anything nor takes the catalog.
-    let recorded = try facts(workspace)
-    try lose(workspace, as: "next")
+    let recorded = try workspace.facts()
+    try workspace.lose(as: "next")
     let root = try Descriptor.openFolder(workspace.root)
     try root.rename("lost again", to: root, as: "library")
     for verb: BytePath in ["run", "rebuild-catalog"] {
       let refused = try workspace.run(verb)
       #expect(refused.exitCode == 1 && refused.errors.contains("another machine"), "\(refused)")
     }
-    try lose(workspace, as: "lost again")
+    try workspace.lose(as: "lost again")
     try root.rename("next", to: root, as: "library")
-    #expect(try facts(workspace) == recorded)
+    #expect(try workspace.facts() == recorded)
     #expect(try workspace.json("run").summary["imported"] == 0)
     // While one works with the library's folder, that is not lost.
     let watch = try workspace.program.start(["watch", "--json"])

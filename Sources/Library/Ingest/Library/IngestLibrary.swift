@@ -138,16 +138,17 @@ package final class IngestLibrary: ImportingLibrary {
   /// - Throws: `IngestError` of code `catalog` if it has kept some that the manifest lacks.
   private func followManifest() throws {
     guard layout.database != nil, let (_, noted) = try copiedManifest() else { return }
-    let (kept, newest) = (try catalog.manifestTail, manifest.lastSequence)
-    if let kept, kept.upperBound > newest {
+    let kept = try catalog.manifestTail
+    if let lack = kept.flatMap({ manifest.lack(of: $0.upperBound) }) {
       throw IngestError(
         .catalog,
-        "The catalog has the facts up to \(kept.upperBound), and the manifest ends with \(newest): an older backup of the "
-          + "library was put back, or another machine has taken this one's place; then do nothing here. `pipeline "
-          + "restore-library` makes the library in a new folder, with those facts; `pipeline rebuild-catalog` gives them "
-          + "up, with the names of what was imported then.", path: layout.catalog)
+        "\(lack): an older backup of the library was put back, or another machine has taken this one's place; then do "
+          + "nothing here. `pipeline restore-library` makes the library in a new folder, with those facts; `pipeline "
+          + "rebuild-catalog` gives them up, with the names of what was imported then.",
+        path: layout.catalog)
     }
-    let tail = ManifestTailStart(copied: noted?.sequence ?? 0, kept: kept, newest: newest)
+    let tail = ManifestTailStart(
+      copied: noted?.sequence ?? 0, kept: kept, newest: manifest.lastSequence)
     if tail.isAnew { try catalog.forgetManifestTail(upTo: nil) }
     try catalog.follow(manifest, after: tail.after)
   }

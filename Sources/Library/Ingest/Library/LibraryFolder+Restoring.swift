@@ -130,9 +130,8 @@ extension LibraryFolder {
       result.warning =
         "What the catalog's database has of the manifest after fact \(manifest.lastSequence) was left out. \(error)"
     }
-    if result.warning == nil, let tail, tail.position > manifest.lastSequence {
-      result.warning =
-        "The catalog in the database knows \(tail.position) facts, and the manifest has only \(manifest.lastSequence)."
+    if result.warning == nil, let tail, let lack = manifest.lack(of: tail.position) {
+      result.warning = "\(lack)."
     }
     var cursor = try manifest.entries(after: 0)
     while try cursor.next() != nil { if isStopped() { return } }

@@ -70,16 +70,15 @@ struct CatalogDraft {
   private func keepManifestTail(in catalog: Catalog) throws {
     guard catalog.isOnServer, let bucket = library.bucket else { return }
     let manifest = try library.openManifest()
-    let (position, newest) = (try catalog.manifestPosition, manifest.lastSequence)
-    guard position <= newest else {
+    if let lack = manifest.lack(of: try catalog.manifestPosition) {
       throw IngestError(
-        .catalog,
-        "The catalog knows \(position) facts, and the manifest has only \(newest), so nothing was done: `pipeline run` "
-          + "says what to do.", path: library.layout.catalog)
+        .catalog, "\(lack), so nothing was done: `pipeline run` says what to do.",
+        path: library.layout.catalog)
     }
     let noted = try catalog.setting(CopiedManifest.setting)
       .flatMap { CopiedManifest($0, in: bucket.name) }
-    let start = ManifestTailStart(copied: noted?.sequence ?? 0, kept: nil, newest: newest)
+    let start = ManifestTailStart(
+      copied: noted?.sequence ?? 0, kept: nil, newest: manifest.lastSequence)
     try catalog.follow(manifest, after: start.after)
   }
 }

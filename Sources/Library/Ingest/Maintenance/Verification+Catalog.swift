@@ -7,12 +7,9 @@ extension Verification {
   func compareCatalog(_ pass: Pass, _ report: (VerificationProblem) -> Void) throws {
     // The catalog first: what it contains was in the manifest before.
     let position = try catalog.lastManifestPosition
-    let last = try library.openManifest().lastSequence
-    guard position <= last else {
+    if let lack = try library.openManifest().lack(of: position) {
       return report(
-        .init(
-          kind: .catalogDiffers, path: library.layout.manifest,
-          message: "The catalog contains \(position) facts, the manifest only \(last)."))
+        .init(kind: .catalogDiffers, path: library.layout.manifest, message: "\(lack)."))
     }
     let comparison = AssetComparison(
       manifest: library.layout.manifest, catalog: catalog,

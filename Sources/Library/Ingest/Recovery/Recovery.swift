@@ -14,14 +14,11 @@ struct Recovery {
   let report: any IngestReport
 
   func recover() throws {
-    let position = try library.catalog.manifestPosition
-    guard position <= library.manifest.lastSequence else {
+    if let lack = library.manifest.lack(of: try library.catalog.manifestPosition) {
       throw IngestError(
         .catalog,
-        "The catalog contains \(position) facts, the manifest only "
-          + "\(library.manifest.lastSequence): the manifest was cut or restored from an older "
-          + "backup, or another machine has taken this one's place; then do nothing here. Restore "
-          + "the newer manifest, or run `pipeline rebuild-catalog` to follow the older one.",
+        "\(lack): the manifest was cut or restored from an older backup, or another machine has taken this one's place; "
+          + "then do nothing here. Restore the newer manifest, or run `pipeline rebuild-catalog` to follow the older one.",
         path: library.layout.catalog)
     }
     let open = try replay().run()
