@@ -23,7 +23,7 @@ class Cluster:
 
         apart: a folder on another file system for the first machine's files, which are then copied from there.
         """
-        self.program, self.folder = program, folder
+        self.folder = folder
         self.environment = {**os.environ, "AWS_ACCESS_KEY_ID": key, "AWS_SECRET_ACCESS_KEY": secret,
                             "HOME": str(folder)}
         for name in ("AWS_PROFILE", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "PGSERVICE", "PGOPTIONS"):
@@ -40,14 +40,15 @@ class Cluster:
         second = {"name": "second", "joins": True}
         self._configure("second", {"library": "second", "node": second, "sources": sources[1], **common})
         self._configure("third", {"library": "third", **common})
-        self.nodes = [Node(self, "taker", "watch"), Node(self, "second", "watch"), Node(self, "third", "work")]
+        self.nodes = [Node(self, program, name, verb)
+                      for name, verb in (("taker", "watch"), ("second", "watch"), ("third", "work"))]
 
     def _configure(self, name, members):
         (self.folder / f"{name}.json").write_text(json.dumps(members, indent=2))
 
     def perform(self, *words):
         """Runs a verb on the taker's machine."""
-        return subprocess.run([self.program, *words, "--json", "--config", "taker.json"], cwd=self.folder,
+        return subprocess.run([self.nodes[0].program, *words, "--json", "--config", "taker.json"], cwd=self.folder,
                               env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, timeout=1800)
 
@@ -123,8 +124,8 @@ class Cluster:
 class Node:
     """One of the processes; when it ends by itself it is started again, as by a service manager."""
 
-    def __init__(self, cluster, name, verb):
-        self.cluster, self.name, self.verb = cluster, name, verb
+    def __init__(self, cluster, program, name, verb):
+        self.cluster, self.program, self.name, self.verb = cluster, program, name, verb
         self.process = None
         self.killed_at = 0.0
         self.resumes_at = None
@@ -134,7 +135,7 @@ class Node:
             log.write(f"--- {time.strftime('%H:%M:%S')}\n".encode())
             log.flush()
             self.process = subprocess.Popen(
-                [self.cluster.program, self.verb, "--json", "--config", f"{self.name}.json"], cwd=self.cluster.folder,
+                [self.program, self.verb, "--json", "--config", f"{self.name}.json"], cwd=self.cluster.folder,
                 env=self.cluster.environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def kill(self):
@@ -147,6 +148,11 @@ class Node:
         self.process.wait()
         self.killed_at = time.monotonic()
         self.resumes_at = None
+
+    def end(self):
+        """Asks it to end, as a service manager does."""
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(60)
 
     def pause(self, seconds):
         self.process.send_signal(signal.SIGSTOP)
