@@ -139,12 +139,12 @@ package final class IngestLibrary: ImportingLibrary {
   private func followManifest() throws {
     guard layout.database != nil, let (_, noted) = try copiedManifest() else { return }
     let kept = try catalog.manifestTail
-    if let lack = kept.flatMap({ manifest.lack(of: $0.upperBound) }) {
+    if let lag = kept.flatMap({ manifest.lag(behind: $0.upperBound) }) {
       throw IngestError(
         .catalog,
-        "\(lack): an older backup of the library was put back, or another machine has taken this one's place; then do "
-          + "nothing here. `pipeline restore-library` makes the library in a new folder, with those facts; `pipeline "
-          + "rebuild-catalog` gives them up, with the names of what was imported then.",
+        "\(lag): an older backup of the library was put back, or another machine has taken this one's place; then do "
+          + "nothing here. `pipeline restore-library` makes the library in a new folder, with the facts that are missing "
+          + "here; `pipeline rebuild-catalog` gives those up, with the names of what was imported by them.",
         path: layout.catalog)
     }
     let tail = ManifestTailStart(

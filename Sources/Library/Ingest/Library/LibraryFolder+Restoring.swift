@@ -130,8 +130,8 @@ extension LibraryFolder {
       result.warning =
         "What the catalog's database has of the manifest after fact \(manifest.lastSequence) was left out. \(error)"
     }
-    if result.warning == nil, let tail, let lack = manifest.lack(of: tail.position) {
-      result.warning = "\(lack)."
+    if result.warning == nil, let tail, let lag = manifest.lag(behind: tail.position) {
+      result.warning = "\(lag)."
     }
     var cursor = try manifest.entries(after: 0)
     while try cursor.next() != nil { if isStopped() { return } }

@@ -70,9 +70,9 @@ struct CatalogDraft {
   private func keepManifestTail(in catalog: Catalog) throws {
     guard catalog.isOnServer, let bucket = library.bucket else { return }
     let manifest = try library.openManifest()
-    if let lack = manifest.lack(of: try catalog.manifestPosition) {
+    if let lag = try manifest.lag(behind: catalog.manifestPosition) {
       throw IngestError(
-        .catalog, "\(lack), so nothing was done: `pipeline run` says what to do.",
+        .catalog, "\(lag), so nothing was done: `pipeline run` says what to do.",
         path: library.layout.catalog)
     }
     let noted = try catalog.setting(CopiedManifest.setting)

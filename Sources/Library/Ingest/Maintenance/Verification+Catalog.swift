@@ -7,9 +7,9 @@ extension Verification {
   func compareCatalog(_ pass: Pass, _ report: (VerificationProblem) -> Void) throws {
     // The catalog first: what it contains was in the manifest before.
     let position = try catalog.lastManifestPosition
-    if let lack = try library.openManifest().lack(of: position) {
+    if let lag = try library.openManifest().lag(behind: position) {
       return report(
-        .init(kind: .catalogDiffers, path: library.layout.manifest, message: "\(lack)."))
+        .init(kind: .catalogDiffers, path: library.layout.manifest, message: "\(lag)."))
     }
     let comparison = AssetComparison(
       manifest: library.layout.manifest, catalog: catalog,

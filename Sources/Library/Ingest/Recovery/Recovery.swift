@@ -14,10 +14,10 @@ struct Recovery {
   let report: any IngestReport
 
   func recover() throws {
-    if let lack = library.manifest.lack(of: try library.catalog.manifestPosition) {
+    if let lag = try library.manifest.lag(behind: library.catalog.manifestPosition) {
       throw IngestError(
         .catalog,
-        "\(lack): the manifest was cut or restored from an older backup, or another machine has taken this one's place; "
+        "\(lag): the manifest was cut or restored from an older backup, or another machine has taken this one's place; "
           + "then do nothing here. Restore the newer manifest, or run `pipeline rebuild-catalog` to follow the older one.",
         path: library.layout.catalog)
     }
