@@ -50,9 +50,9 @@ struct JoinedTests {
     #expect(try workspace.json("run").summary["imported"] == 0)
     #expect(try bench.shared.count("job") == 20)
     try bench.expectSound()
-    let before = try facts(workspace)
+    let before = try workspace.facts()
     try workspace.json("rebuild-catalog")
-    #expect(try facts(workspace) == before)
+    #expect(try workspace.facts() == before)
     // A run's files can't go back to another machine, nor what a discarded duplicate relies on.
     let id = try #require(run.summary["run"]?.string)
     let planned = try workspace.json("undo", "--dry-run", BytePath(id), exit: 3)
@@ -62,14 +62,6 @@ struct JoinedTests {
       undone.of("file").filter { $0["reason"]?.string?.contains("machine “second”") == true }.count
         == 19)
     #expect(try workspace.assets().count == 20)
-  }
-
-  /// What the manifest says of each asset.
-  private func facts(_ workspace: Workspace) throws -> [[String: JSONValue]] {
-    try workspace.assets().map { asset in
-      let names: Set = ["id", "source", "path", "name", "digest", "modified", "importedAt", "run"]
-      return (asset.object ?? [:]).filter { names.contains($0.key) }
-    }
   }
 
   @Test("Without the process with the lock nothing is taken, and it goes on by itself")

@@ -255,6 +255,16 @@ final class Workspace {
   /// The assets, as `list` shows them.
   func assets() throws -> [JSONValue] { try json("list") }
 
+  /// What the catalog says of each asset, as far as it comes from the manifest.
+  func facts() throws -> [[String: JSONValue]] {
+    try assets().map { asset in
+      let names: Set = [
+        "id", "source", "path", "name", "digest", "modified", "importedAt", "run", "tags",
+      ]
+      return (asset.object ?? [:]).filter { names.contains($0.key) }
+    }
+  }
+
   /// The asset whose file had a name.
   func asset(
     named name: String, at location: SourceLocation = #_sourceLocation
