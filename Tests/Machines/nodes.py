@@ -89,17 +89,8 @@ class Cluster:
     def end(self):
         """Asks all to end, and returns what is wrong with how they did."""
         for node in self.nodes:
-            node.resume()
-            node.process.send_signal(signal.SIGTERM)
-        wrong = []
-        for node in self.nodes:
-            try:
-                code = node.process.wait(60)
-                if code != 143:
-                    wrong.append(f"{node.name} ended with {code} after SIGTERM")
-            except subprocess.TimeoutExpired:
-                wrong.append(f"{node.name} does not end after SIGTERM")
-        return wrong
+            node.ask_to_end()
+        return [wrong for node in self.nodes if (wrong := node.wrong_end())]
 
     def kill(self):
         for node in self.nodes:
@@ -149,10 +140,25 @@ class Node:
         self.killed_at = time.monotonic()
         self.resumes_at = None
 
-    def end(self):
+    def ask_to_end(self):
         """Asks it to end, as a service manager does."""
+        self.resume()
         self.process.send_signal(signal.SIGTERM)
-        self.process.wait(60)
+
+    def wrong_end(self):
+        """What is wrong with how it ends after SIGTERM; None if nothing is."""
+        try:
+            code = self.process.wait(60)
+        except subprocess.TimeoutExpired:
+            return f"{self.name} does not end after SIGTERM"
+        return f"{self.name} ended with {code} after SIGTERM" if code != 143 else None
+
+    def names_versions(self):
+        """Whether its last words since its start say that the catalog is of another version."""
+        log = (self.cluster.folder / f"{self.name}.log").read_text(errors="replace")
+        said = log.rpartition("\n--- ")[2]
+        return any(words in said for words in (
+            "has the older version", "this program knows", "was updated by another version"))
 
     def pause(self, seconds):
         self.process.send_signal(signal.SIGSTOP)
